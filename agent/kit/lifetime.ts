@@ -1,0 +1,50 @@
+/** A signal that aborts when the parent does or after `ms`, whichever comes first; `reason` says which. */
+export function withDeadline(
+  parent: AbortSignal,
+  ms: number,
+  reason: () => Error,
+): AbortSignal & { dispose(): void } {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(reason()), ms)
+  const onAbort = () => controller.abort(parent.reason)
+  if (parent.aborted) onAbort()
+  else parent.addEventListener('abort', onAbort, { once: true })
+  const dispose = () => {
+    clearTimeout(timer)
+    parent.removeEventListener('abort', onAbort)
+  }
+  controller.signal.addEventListener('abort', dispose, { once: true })
+  return Object.assign(controller.signal, { dispose })
+}
+
+/** Things that were started, closed in reverse order; each gets the chance to close even when another fails. */
+export class Lifetime implements AsyncDisposable {
+  readonly #closers: (() => Promise<void> | void)[] = []
+
+  onClose(closer: () => Promise<void> | void): void {
+    this.#closers.push(closer)
+  }
+
+  use<T extends AsyncDisposable>(handle: T): T {
+    this.#closers.push(async () => handle[Symbol.asyncDispose]())
+    return handle
+  }
+
+  /** Gives up the duty to close what was handed over so far: another lifetime has taken it. */
+  forget(): void {
+    this.#closers.length = 0
+  }
+
+  /** Closes everything once; a second call does nothing. Throws an AggregateError of what failed, after all were tried. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const failures: unknown[] = []
+    for (const close of this.#closers.splice(0).reverse()) {
+      try {
+        await close()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'closing failed')
+  }
+}
