@@ -1,0 +1,78 @@
+/**
+ * `npm start`: a control plane and a worker on this machine, from manifests to an authorized reboot. `--once` plays the story and exits, for CI.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { Lifetime } from '#kit/lifetime'
+import { watchStatus } from './cluster/stelectl.ts'
+import { proveAuthorization, raiseCluster, type Stage, type StoryOptions } from './cluster/story.ts'
+import { defaultConfigPath, removeContext } from './context.ts'
+import { exitCodeOf, printError } from './output.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+type Flags = { readonly once?: true; readonly manifests: string; readonly directory?: string }
+
+const stage: Stage = {
+  say: (who, what, proof) => void process.stdout.write(`${who.padEnd(9)} ${what.padEnd(42)} ${proof}\n`),
+  show: (command, output) => void process.stdout.write(`$ ${command}\n${output}\n`),
+}
+
+async function main(flags: Flags, signal: AbortSignal): Promise<void> {
+  await using lifetime = new Lifetime()
+  const directory = flags.directory ?? (await mkdtemp(join(tmpdir(), 'stele-')))
+  if (flags.directory === undefined)
+    lifetime.onClose(async () => rm(directory, { recursive: true, force: true }))
+  // A run for CI leaves the user's contexts alone.
+  const config = flags.once ? join(directory, 'contexts.yaml') : defaultConfigPath(process.env)
+  lifetime.onClose(async () => {
+    await removeContext(config, 'reader')
+    await removeContext(config, 'demo')
+  })
+  const options: StoryOptions = {
+    manifests: flags.manifests,
+    directory,
+    bundles: join(root, '.build'),
+    config,
+    stage,
+    signal,
+  }
+  const story = lifetime.use(await raiseCluster(options))
+  await proveAuthorization(options, story.nodes)
+  if (flags.once) return
+  const worker = story.nodes.at(-1)?.name ?? ''
+  process.stdout.write(
+    `\nBoth nodes stay up until Ctrl-C. Try, in another terminal:\n` +
+      `  npx stelectl --context demo events --follow\n` +
+      `  npx stelectl --context demo reboot --nodes ${worker}\n` +
+      `  npx stelectl --context reader get config --nodes ${worker}\n\n`,
+  )
+  await watchStatus('demo', { config, signal })
+}
+
+const program = new Command('npm start --')
+  .description('Raises a control plane and a worker on this machine and plays the first session with them.')
+  .option('--once', 'play the session, stop everything and exit: for CI')
+  .option(
+    '--manifests <file>',
+    'manifests of the cluster',
+    join(root, 'bootstrap-provider/examples/cluster.yaml'),
+  )
+  .option('--directory <dir>', 'keep the state of the nodes here instead of in a temporary folder')
+  .parse()
+
+const controller = new AbortController()
+const stop = () => controller.abort(new DOMException('interrupted', 'AbortError'))
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
+try {
+  await main(program.opts<Flags>(), controller.signal)
+} catch (error) {
+  if (controller.signal.aborted) process.exitCode = 130
+  else {
+    printError(error)
+    process.exitCode = exitCodeOf(error)
+  }
+}

@@ -1,0 +1,76 @@
+/** What core needs of an operating system. `local/` implements it over a directory and init; nothing else in core touches the host. */
+
+export type ServiceStateName = 'starting' | 'running' | 'restarting' | 'stopped'
+
+export type ServiceInfo = {
+  readonly name: string
+  readonly state: ServiceStateName
+  /** 0 without a process. */
+  readonly pid: number
+  readonly since: Date
+  readonly restarts: number
+  readonly lastExit: string
+}
+
+type Waiting = { readonly signal: AbortSignal }
+
+export type ServicePort = {
+  /** Every service of the node, sorted by name. */
+  list(options: Waiting): Promise<readonly ServiceInfo[]>
+  /** Returns when the restart was asked for. */
+  restart(name: string, options: Waiting): Promise<void>
+  start(name: string, options: Waiting): Promise<void>
+  stop(name: string, options: Waiting): Promise<void>
+}
+
+export type PowerPort = {
+  /** Both return when the host has accepted to do it. */
+  reboot(options: Waiting & { readonly forced: boolean }): Promise<void>
+  shutdown(options: Waiting & { readonly forced: boolean }): Promise<void>
+}
+
+export type BootInfo = { readonly bootId: string; readonly bootedAt: Date }
+export type BootPort = { current(options: Waiting): Promise<BootInfo> }
+
+export type LogChunk = { readonly lines: Buffer; readonly dropped: number }
+export type LogQuery = Waiting & {
+  readonly follow: boolean
+  /** 0 means all that is kept. */
+  readonly tailLines: number
+  readonly previousBoot: boolean
+}
+export type LogPort = {
+  /** Names that may be asked for. */
+  names(): readonly string[]
+  /** Whole lines, pulled by the reader: a slow reader costs no memory. */
+  read(name: string, query: LogQuery): AsyncIterable<LogChunk>
+  readKernel(query: LogQuery): AsyncIterable<LogChunk>
+}
+
+export type SourceContent =
+  { readonly kind: 'absent' } | { readonly kind: 'data'; readonly bytes: Buffer; readonly file: string }
+export type UserDataSource = {
+  readonly kind: 'file' | 'nocloud' | 'http'
+  /** Free of credentials and query. */
+  readonly location: string
+  /** Throws CoreFault `source_unreachable` or `source_invalid`. */
+  read(options: Waiting): Promise<SourceContent>
+}
+
+export type HostSettings = { readonly hostname: string; readonly sysctls: Readonly<Record<string, string>> }
+export type HostFile = { readonly path: string; readonly content: Buffer; readonly mode: number }
+export type HostPort = {
+  /** Both are repeatable: a second run with the same values changes nothing. `writeFiles` throws CoreFault `file_refused`. */
+  applySettings(settings: HostSettings): void
+  writeFiles(files: readonly HostFile[]): void
+}
+
+export type Ports = {
+  readonly platform: string
+  readonly services: ServicePort
+  readonly power: PowerPort
+  readonly boot: BootPort
+  readonly logs: LogPort
+  readonly host: HostPort
+  readonly userData: readonly UserDataSource[]
+}
