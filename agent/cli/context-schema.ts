@@ -2,8 +2,24 @@
 import { z } from 'zod'
 import { parseEndpoint } from '#kit/endpoint'
 import { err, ok, type Result } from '#kit/result'
-import type { Contexts } from './context.ts'
 import { DEFAULT_PORT } from './port.ts'
+
+/** One cluster, or a part of it, as one person may reach it. */
+export type Context = {
+  readonly nodes: readonly { readonly name: string; readonly endpoint: string }[]
+  /** PEM of every authority that may have signed a node. */
+  readonly authorities: string
+  /** PEM of the person's certificate. */
+  readonly certificate: string
+  /** PEM of its key. */
+  readonly privateKey: string
+}
+
+export type Contexts = {
+  readonly version: 1
+  readonly current?: string | undefined
+  readonly contexts: Readonly<Record<string, Context>>
+}
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$/
 const name = z.string().regex(NAME, 'a name is 1 to 63 of letters, digits, . _ @ -')

@@ -5,26 +5,12 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Context, Contexts } from './context-schema.ts'
 import { CliFault } from './fault.ts'
 import { readInput, writePrivate } from './file.ts'
 import { readYaml } from './yaml.ts'
 
-/** One cluster, or a part of it, as one person may reach it. */
-export type Context = {
-  readonly nodes: readonly { readonly name: string; readonly endpoint: string }[]
-  /** PEM of every authority that may have signed a node. */
-  readonly authorities: string
-  /** PEM of the person's certificate. */
-  readonly certificate: string
-  /** PEM of its key. */
-  readonly privateKey: string
-}
-
-export type Contexts = {
-  readonly version: 1
-  readonly current?: string | undefined
-  readonly contexts: Readonly<Record<string, Context>>
-}
+export type { Context, Contexts } from './context-schema.ts'
 
 export const NO_CONTEXTS: Contexts = { version: 1, contexts: {} }
 

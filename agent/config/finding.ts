@@ -71,20 +71,16 @@ export function closestName(name: string, known: readonly string[]): string | un
   return ranked[0]?.candidate
 }
 
-/** Levenshtein with neighbouring swaps counted as one. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
-  let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1
-      const steps = [(last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + cost]
-      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) steps.push((before[j - 2] ?? Infinity) + 1)
-      row.push(Math.min(...steps))
+  for (const [i, letter] of [...a].entries()) {
+    const row = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      const replaced = (last[j] ?? 0) + (letter === other ? 0 : 1)
+      row.push(Math.min(replaced, (last[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1))
     }
-    before = last
     last = row
   }
-  return last[b.length] ?? 0
+  return last.at(-1) ?? 0
 }

@@ -3,6 +3,7 @@
  *
  * Invariants: every problem is reported at once and in the order of the file; nothing half-valid comes out; no message holds a value.
  */
+import type { z } from 'zod'
 import { err, ok, type Result } from '#kit/result'
 import { checkDocument, valueAt } from './document/check.ts'
 import { readDocuments, type SourceDocument } from './document/read.ts'
@@ -67,39 +68,43 @@ export function readConfiguration(
   return ok({ node, kubeadm, order: checked.map(({ document }) => document), role })
 }
 
-const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
-  NodeConfig: [NODE_CONFIG_API],
-  ...Object.fromEntries(
-    Object.entries(kubeadmKinds).map(([kind, versions]) => [kind, Object.keys(versions)]),
-  ),
+/** Kind → apiVersion → schema. */
+const schemas: Readonly<
+  Record<string, Readonly<Record<string, z.ZodType<NodeConfigDocument | KubeadmDocument>>>>
+> = {
+  NodeConfig: { [NODE_CONFIG_API]: nodeConfigSchema },
+  ...kubeadmKinds,
 }
 
 function kindOf(source: SourceDocument): string | undefined {
   const kind = valueAt(source.data, ['kind'])
-  return typeof kind === 'string' && Object.hasOwn(ACCEPTED, kind) ? kind : undefined
+  return typeof kind === 'string' && Object.hasOwn(schemas, kind) ? kind : undefined
 }
 
 function checkKind(source: SourceDocument): Result<NodeConfigDocument | KubeadmDocument, readonly Finding[]> {
-  if (typeof source.data !== 'object' || source.data === null || Array.isArray(source.data)) {
+  if (!isMapping(source.data)) {
     const message = 'a document of a node configuration has to be a mapping with apiVersion and kind'
     return err([source.finding([], { code: 'not_a_mapping', message })])
   }
   const kind = kindOf(source)
   if (kind === undefined) return err([source.finding(['kind'], kindProblem(valueAt(source.data, ['kind'])))])
+  const accepted = schemas[kind] ?? {}
   const version = valueAt(source.data, ['apiVersion'])
-  const accepted = ACCEPTED[kind] ?? []
-  if (typeof version !== 'string' || !accepted.includes(version)) {
-    const message = `the apiVersion of ${kind} has to be ${accepted.join(' or ')}`
+  const schema =
+    typeof version === 'string' && Object.hasOwn(accepted, version) ? accepted[version] : undefined
+  if (schema === undefined) {
+    const message = `the apiVersion of ${kind} has to be ${Object.keys(accepted).join(' or ')}`
     return err([source.finding(['apiVersion'], { code: 'unknown_version', message })])
   }
-  if (kind === 'NodeConfig') return checkDocument(nodeConfigSchema, source)
-  const schema = kubeadmKinds[kind]?.[version]
-  if (schema === undefined) throw new Error(`no schema for an accepted kind: ${kind}`)
   return checkDocument(schema, source)
 }
 
+function isMapping(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && !Array.isArray(data)
+}
+
 function kindProblem(kind: unknown): Problem {
-  const known = Object.keys(ACCEPTED)
+  const known = Object.keys(schemas)
   const closest = typeof kind === 'string' ? closestName(kind, known) : undefined
   return {
     code: 'unknown_kind',

@@ -42,8 +42,10 @@ export type ServeParts = {
 /** The gateway holds a call for at most this long; core ends it a little earlier, with a status of its own. */
 const DEADLINE_MS = 30_000
 
+type Methods = Readonly<Record<string, { readonly path: string; readonly responseStream: boolean }>>
+const served: readonly Methods[] = Object.values(agentServices)
 const streams: ReadonlySet<string> = new Set(
-  Object.values(agentServices)
+  served
     .flatMap((service) => Object.values(service))
     .filter((method) => method.responseStream)
     .map((method) => method.path),

@@ -39,7 +39,7 @@ const NUMBERS = {
   'stall-ms': 60_000,
   'default-deadline-ms': 30_000,
   'max-deadline-ms': 300_000,
-  'grace-ms': 5_000,
+  'grace-ms': 4_000,
 } as const
 
 /** Returns the settings; throws GatewayFault `flag_invalid` for an unknown, missing or malformed flag. */

@@ -17,8 +17,8 @@ import {
 } from '#rpc'
 import { stopping } from './admission.ts'
 
-/** Streams that are open, so that a stop can end them. */
-export type OpenStreams = Set<() => void>
+/** What ends a call with UNAVAILABLE, for each call that is open: a stop of the gateway uses it. */
+export type OpenCalls = Set<() => void>
 
 export type ForwardOptions = {
   readonly core: grpc.Client
@@ -30,7 +30,8 @@ export type ForwardOptions = {
   /** A client that takes nothing for this long while something waits for it is cut off. */
   readonly stallMs: number
   readonly cut: (peer: string) => void
-  readonly openStreams: OpenStreams
+  readonly openStreams: OpenCalls
+  readonly openUnary: OpenCalls
 }
 
 type Method = MethodDefinition<unknown, unknown>
@@ -40,6 +41,16 @@ const STREAM_BUFFER_BYTES = 256 * 1024
 
 export function forwardUnary(method: Method, options: ForwardOptions): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
+    let isOver = false
+    const answer: grpc.sendUnaryData<Buffer> = (error, response) => {
+      options.openUnary.delete(stop)
+      if (!isOver) callback(error, response)
+      isOver = true
+    }
+    const stop = () => {
+      answer(wireStatus(stopping()))
+      upstream.cancel()
+    }
     const upstream = options.core.makeUnaryRequest<Buffer, Buffer>(
       method.path,
       RAW.requestSerialize,
@@ -48,10 +59,11 @@ export function forwardUnary(method: Method, options: ForwardOptions): grpc.hand
       call.metadata,
       { deadline: unaryDeadline(call.getDeadline(), options) },
       (error, response) => {
-        if (error === null) callback(null, response)
-        else callback(translate(error, options.log))
+        if (error === null) answer(null, response)
+        else answer(translate(error, options.log))
       },
     )
+    options.openUnary.add(stop)
     call.once('cancelled', () => upstream.cancel())
   }
 }

@@ -15,7 +15,7 @@ import {
 } from '#rpc'
 import { admission } from './admission.ts'
 import { CallerBook } from './caller.ts'
-import { forwardStream, forwardUnary, type ForwardOptions, type OpenStreams } from './forward.ts'
+import { forwardStream, forwardUnary, type ForwardOptions, type OpenCalls } from './forward.ts'
 import { CallLimiter, type CallLimits } from './limit.ts'
 
 export type GatewayOptions = {
@@ -44,14 +44,14 @@ export type Gateway = AsyncDisposable & {
 
 /** Rejects with the system error when a port cannot be had. Core need not be up. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const openStreams: OpenStreams = new Set()
+  const [openStreams, openUnary]: [OpenCalls, OpenCalls] = [new Set(), new Set()]
   const callers = new CallerBook(options.identity.authorities, options.clock)
   const core = connectCore(options)
   let isStopping = false
   // The exposed server is made of what needs to cut its connections.
   const late: { server?: ExposedServer } = {}
   const cut = (peer: string) => late.server?.cut(peer)
-  const forward: ForwardOptions = { ...options, core, cut, openStreams }
+  const forward: ForwardOptions = { ...options, core, cut, openStreams, openUnary }
   const server = await startExposedServer({
     ...options,
     clientCertificate: 'required',
@@ -80,7 +80,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     drain: async (graceMs) => {
       isStopping = true
       for (const stop of [...openStreams]) stop()
-      await server.drain(graceMs)
+      await server.drain(graceMs, () => {
+        for (const stop of [...openUnary]) stop()
+      })
       core.close()
     },
     [Symbol.asyncDispose]: async () => {

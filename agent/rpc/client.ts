@@ -5,22 +5,11 @@
  * made anew, so that a server that was silent once is found again; nothing is dialled without something to verify the server with.
  */
 import * as grpc from '@grpc/grpc-js'
-import type { Endpoint } from '#kit/endpoint'
-import { Attempts, dialCredentials, type ClientTls } from './dial.ts'
+import { systemClock } from '#kit/clock'
+import { closed, Line, type ClientOptions } from './line.ts'
 import { RAW, type MethodDefinition, type RequestOf, type ResponseOf } from './method.ts'
 import { explain } from './refusal.ts'
-import { channelTo } from './resolver.ts'
 import { RpcFault } from './status.ts'
-
-export type ClientOptions = {
-  readonly endpoint: Endpoint | { readonly socket: string }
-  /** Required for a TCP endpoint. */
-  readonly tls?: ClientTls
-  /** Source address of the connection. */
-  readonly localAddress?: string
-  /** Default 4 MiB, both ways. */
-  readonly maxMessageBytes?: number
-}
 
 export type CallOptions = {
   readonly signal: AbortSignal
@@ -43,8 +32,6 @@ export type Client<S> = {
 const UNARY_DEADLINE_MS = 10_000
 /** From the call to an established HTTP/2 connection. */
 const CONNECT_DEADLINE_MS = 10_000
-const HANDSHAKE_TIMEOUT_MS = 5_000
-const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
 /**
  * Returns a client; the connection is made at the first call. Throws RpcFault `authority_missing` or `credentials_invalid` when the TLS material
@@ -74,105 +61,39 @@ export function connect<S extends Readonly<Record<string, object>>>(
 
 type AnyMethod = MethodDefinition<object, unknown>
 
-/** The channel of one client, replaced when it got stuck. */
-class Line {
-  readonly #options: ClientOptions
-  readonly attempts = new Attempts()
-  #current: { readonly client: grpc.Client; readonly owner: AbortController } | undefined
-  #isClosed = false
+/** After this a connection is tried anew; longer than the first back-off of the channel. */
+const SECOND_LOOK_MS = 300
 
-  constructor(options: ClientOptions) {
-    this.#options = options
-    this.#current = this.#open()
-  }
-
-  get tls(): ClientTls | undefined {
-    return this.#options.tls
-  }
-
-  client(): grpc.Client {
-    if (this.#isClosed) throw new RpcFault('cancelled', 'cancelled', 'the client is closed')
-    this.#current ??= this.#open()
-    return this.#current.client
-  }
-
-  isConnected(): boolean {
-    return this.#current?.client.getChannel().getConnectivityState(false) === grpc.connectivityState.READY
-  }
-
-  /** Drops a channel that has not connected in time, with its sockets. */
-  renew(stuck: grpc.Client): void {
-    if (this.#current?.client !== stuck || this.isConnected()) return
-    this.#drop()
-  }
-
-  close(): void {
-    this.#isClosed = true
-    this.#drop()
-  }
-
-  #drop(): void {
-    this.#current?.client.close()
-    this.#current?.owner.abort()
-    this.#current = undefined
-  }
-
-  #open(): { readonly client: grpc.Client; readonly owner: AbortController } {
-    const { endpoint, tls, localAddress } = this.#options
-    const owner = new AbortController()
-    if ('socket' in endpoint) {
-      const credentials = grpc.credentials.createInsecure()
-      return {
-        client: new grpc.Client(`unix:${endpoint.socket}`, credentials, this.#channelOptions()),
-        owner,
-      }
-    }
-    if (tls === undefined)
-      throw new RpcFault('failed_precondition', 'authority_missing', 'a TCP endpoint needs TLS')
-    const credentials = dialCredentials({
-      endpoint,
-      tls,
-      attempts: this.attempts,
-      handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
-    })
-    const { target, options } = channelTo({
-      ...endpoint,
-      signal: owner.signal,
-      ...(localAddress === undefined ? {} : { localAddress }),
-    })
-    return { client: new grpc.Client(target, credentials, { ...this.#channelOptions(), ...options }), owner }
-  }
-
-  #channelOptions(): grpc.ChannelOptions {
-    const limit = this.#options.maxMessageBytes ?? MAX_MESSAGE_BYTES
-    return {
-      'grpc.max_receive_message_length': limit,
-      'grpc.max_send_message_length': limit,
-      'grpc.keepalive_time_ms': 10_000,
-      'grpc.keepalive_timeout_ms': 5_000,
-      'grpc.initial_reconnect_backoff_ms': 100,
-      'grpc.max_reconnect_backoff_ms': 2_000,
-      'grpc.enable_channelz': 0,
-      'grpc.enable_retries': 0,
-      'grpc.enable_http_proxy': 0,
-      'grpc.service_config_disable_resolution': 1,
-      // One channel, one set of sockets: options of ours are no part of the key of the shared pool.
-      'grpc.use_local_subchannel_pool': 1,
-      'grpc-node.flow_control_window': 1024 * 1024,
-    }
-  }
-}
-
+/**
+ * A server that stops closes connections just as one that refuses a certificate does. So when nothing is wrong with ours, and the call never left,
+ * the server is asked once more before it is said to have refused us.
+ */
 async function unaryCall(
   line: Line,
   method: AnyMethod,
   request: object,
   options: CallOptions,
 ): Promise<unknown> {
+  const timed = { ...options, deadline: Date.now() + (options.deadlineMs ?? UNARY_DEADLINE_MS) }
+  try {
+    return await attempt(line, method, request, timed)
+  } catch (error) {
+    const isDoubtful = error instanceof RpcFault && error.code === 'certificate_refused'
+    if (!isDoubtful || timed.deadline - Date.now() < SECOND_LOOK_MS) throw error
+    await systemClock.sleep(SECOND_LOOK_MS, options.signal)
+    return attempt(line, method, request, timed)
+  }
+}
+
+async function attempt(
+  line: Line,
+  method: AnyMethod,
+  request: object,
+  options: CallOptions & { readonly deadline: number },
+): Promise<unknown> {
   options.signal.throwIfAborted()
   const client = line.client()
   const bytes = encode(method, request)
-  const deadline = Date.now() + (options.deadlineMs ?? UNARY_DEADLINE_MS)
   try {
     const answer = await new Promise<Buffer | undefined>((resolve, reject) => {
       const call = client.makeUnaryRequest<Buffer, Buffer>(
@@ -181,7 +102,7 @@ async function unaryCall(
         RAW.responseDeserialize,
         bytes,
         metadataOf(options),
-        { deadline },
+        { deadline: options.deadline },
         (error, response) => {
           options.signal.removeEventListener('abort', cancel)
           if (error === null) resolve(response)
@@ -242,6 +163,7 @@ async function* streamCall(
 /** The fault of a failed call. The reason of the caller's signal wins over what the transport made of it. */
 function failure(line: Line, client: grpc.Client, error: unknown, options: CallOptions): Error {
   if (options.signal.aborted && options.signal.reason instanceof Error) return options.signal.reason
+  if (line.isClosed) return closed()
   const fault = explain(error, { tls: line.tls, attempts: line.attempts, now: new Date() })
   if (fault.status !== 'deadline_exceeded' || line.isConnected()) return fault
   line.renew(client)

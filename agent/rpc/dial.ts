@@ -33,6 +33,8 @@ export type DialOptions = {
   readonly tls: ClientTls
   readonly attempts: Attempts
   readonly handshakeTimeoutMs: number
+  /** Aborts when the owner of the connection closes it. */
+  readonly signal: AbortSignal
 }
 
 /** Returns credentials for grpc-js. Throws RpcFault `authority_missing` when there is nothing to verify the server with. */
@@ -44,6 +46,7 @@ export function dialCredentials(options: DialOptions): grpc.ChannelCredentials {
     })
   }
   try {
+    for (const pem of authorities) new X509Certificate(pem)
     const secureContext = createSecureContext({
       ca: [...authorities],
       minVersion: 'TLSv1.3',
@@ -98,7 +101,12 @@ function secure(
   secureContext: ReturnType<typeof createSecureContext>,
   options: DialOptions,
 ): Promise<{ socket: Socket; secure: boolean }> {
-  const { attempts, endpoint } = options
+  const { attempts, endpoint, signal } = options
+  if (signal.aborted) {
+    // Node connects a socket whose signal aborted before `connect`.
+    socket.destroy()
+    return Promise.reject(new Error('the client is closed'))
+  }
   attempts.isSecured = false
   attempts.failure = undefined
   return new Promise((resolve, reject) => {

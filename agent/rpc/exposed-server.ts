@@ -26,9 +26,15 @@ export type ExposedServer = AsyncDisposable & {
   reload(identity: NodeIdentity): void
   /** Ends the connection of a peer, as `getPeer()` of a call names it. */
   cut(peer: string): void
-  /** Accepts nothing more, tells every client, waits for calls at most `graceMs`, then ends what is left. */
-  drain(graceMs: number): Promise<void>
+  /**
+   * Accepts nothing more, tells every client, waits for calls at most `graceMs`, then ends what is left; just before that, `lastWords` may answer
+   * it.
+   */
+  drain(graceMs: number, lastWords?: () => void): Promise<void>
 }
+
+/** How long answers given at the last moment may take to get out. */
+const LAST_WORDS_MS = 250
 
 /** Rejects with the system error when a port cannot be had. */
 export async function startExposedServer(options: ExposedServerOptions): Promise<ExposedServer> {
@@ -61,21 +67,24 @@ export async function startExposedServer(options: ExposedServerOptions): Promise
     },
     reload: (identity) => listener.reload(identity),
     cut: (peer) => listener.cut(peer),
-    drain: async (graceMs) => {
+    drain: async (graceMs, lastWords) => {
       listener.stopAccepting()
-      await shutDownWithin(server, graceMs)
+      // `tryShutdown` would not wait for sessions that were injected while channelz is off.
+      injector.drain(graceMs + LAST_WORDS_MS)
+      await withinGrace(listener.emptied(), graceMs)
+      lastWords?.()
+      await withinGrace(listener.emptied(), LAST_WORDS_MS)
       force()
     },
     [Symbol.asyncDispose]: () => Promise.resolve(force()),
   }
 }
 
-async function shutDownWithin(server: grpc.Server, graceMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, graceMs)
-    server.tryShutdown(() => {
-      clearTimeout(timer)
-      resolve()
-    })
+async function withinGrace(done: Promise<void>, graceMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, graceMs)
   })
+  await Promise.race([done, late])
+  clearTimeout(timer)
 }

@@ -1,6 +1,7 @@
 /** gRPC as the agent speaks it: server methods, clients, identities and errors. */
 export { addressOwner, plainAddress } from './address.ts'
-export { connect, type CallOptions, type Client, type ClientOptions } from './client.ts'
+export { connect, type CallOptions, type Client } from './client.ts'
+export { type ClientOptions } from './line.ts'
 export { type ClientTls } from './dial.ts'
 export { startExposedServer, type ExposedServer, type ExposedServerOptions } from './exposed-server.ts'
 export { identitiesOf, parseIdentity, type NodeIdentity } from './identity-file.ts'

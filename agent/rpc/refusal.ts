@@ -20,11 +20,17 @@ export function explain(error: unknown, options: RefusalOptions): RpcFault {
   const fault = fromServiceError(error)
   const { tls, attempts } = options
   if (tls === undefined || fault.status !== 'unavailable' || fault.code !== 'node_unreachable') return fault
+  const details = detailsOf(error)
+  // What is known is of an earlier connection then.
+  if (NO_CONNECTION.test(details)) return fault
   const told = ofTlsFailure(attempts.failure)
   if (told !== undefined) return told
-  const isBroken = detailsOf(error).includes('No connection established') && attempts.isSecured
+  const isBroken = attempts.isSecured && details.includes('No connection established')
   return isBroken ? ofOwnCertificate(options, fault) : fault
 }
+
+/** System errors of a connection that was never made, as Node words them. */
+const NO_CONNECTION = /\b(connect|getaddrinfo) E[A-Z]/
 
 /** Codes of OpenSSL's and Node's verification of the server (X509_verify_cert_error_string(3)). */
 const SERVER_EXPIRED: readonly string[] = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']

@@ -43,7 +43,11 @@ class FixedResolver implements grpc.experimental.Resolver {
     if (this.#isDone) return
     this.#isDone = true
     const endpoints = [{ addresses: [this.#address] }]
-    process.nextTick(() => this.#listener(grpc.experimental.statusOrFromValue(endpoints), {}, null, ''))
+    process.nextTick(() => {
+      // A channel that was closed meanwhile would connect all the same.
+      if (this.#address.signal.aborted) return
+      this.#listener(grpc.experimental.statusOrFromValue(endpoints), {}, null, '')
+    })
   }
 
   destroy(): void {

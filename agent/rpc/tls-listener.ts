@@ -62,6 +62,7 @@ export class TlsListener {
   /** Established connections by what grpc-js calls their peer. */
   readonly #byPeer = new Map<string, TLSSocket>()
   readonly #failures: LimitedLog
+  readonly #waiting: (() => void)[] = []
   /** Addresses of pending connections: a socket that has been closed no longer tells its own. */
   readonly #addresses = new WeakMap<object, string>()
 
@@ -132,6 +133,12 @@ export class TlsListener {
     for (const socket of this.#pending.items()) socket.destroy()
   }
 
+  /** Resolves as soon as no connection is established. */
+  async emptied(): Promise<void> {
+    if (this.#established.size === 0) return
+    await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
   /** Ends everything at once. */
   close(): void {
     this.stopAccepting()
@@ -164,6 +171,7 @@ export class TlsListener {
     this.#byPeer.set(peer, socket)
     socket.once('close', () => {
       this.#established.delete(socket)
+      if (this.#established.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
       if (this.#byPeer.get(peer) === socket) this.#byPeer.delete(peer)
     })
     this.#options.onConnection(socket)

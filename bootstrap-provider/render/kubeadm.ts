@@ -1,12 +1,10 @@
 /** The kubeadm documents of one machine, in v1beta4: what the manifest says, completed from Cluster, Machine and secrets. Written values win. */
 import { toV1beta3, V1BETA4, type KubeadmDocument, type KubeadmV1beta4Document, type V1BETA3 } from '#config'
-import { formatEndpoint } from '#kit/endpoint'
-import type { RenderInput } from './user-data.ts'
+import { formatEndpoint, type Endpoint } from '#kit/endpoint'
+import type { RenderInput } from './input.ts'
 
 /** Keeps pods off a node until Cluster API has completed it; its Machine controller takes the taint away. */
 const UNINITIALIZED = { key: 'node.cluster.x-k8s.io/uninitialized', effect: 'NoSchedule' as const }
-
-export type Endpoint = { readonly host: string; readonly port: number }
 
 /** Documents of the control plane that starts the cluster. */
 export function initDocuments(
@@ -14,31 +12,31 @@ export function initDocuments(
   endpoint: Endpoint,
   version: string,
 ): readonly KubeadmV1beta4Document[] {
-  const { config, cluster, machine, secrets } = input
-  const { clusterConfiguration, initConfiguration } = config.spec
-  const written = clusterConfiguration?.networking
-  return [
-    {
-      apiVersion: V1BETA4,
-      kind: 'ClusterConfiguration',
-      ...clusterConfiguration,
-      clusterName: clusterConfiguration?.clusterName ?? cluster.metadata.name,
-      kubernetesVersion: clusterConfiguration?.kubernetesVersion ?? withV(version),
-      controlPlaneEndpoint: clusterConfiguration?.controlPlaneEndpoint ?? formatEndpoint(endpoint),
-      networking: compact({ ...networkingOf(input), ...written }),
-    },
-    {
-      apiVersion: V1BETA4,
-      kind: 'InitConfiguration',
-      ...initConfiguration,
-      bootstrapTokens: [
-        { token: secrets.bootstrapToken, description: 'joins the machines of this cluster' },
-        ...(initConfiguration?.bootstrapTokens ?? []),
-      ],
-      certificateKey: initConfiguration?.certificateKey ?? secrets.certificateKey,
-      nodeRegistration: { name: machine.metadata.name, ...initConfiguration?.nodeRegistration },
-    },
-  ]
+  return [clusterDocument(input, endpoint, version), initDocument(input)]
+}
+
+function clusterDocument(input: RenderInput, endpoint: Endpoint, version: string): KubeadmV1beta4Document {
+  const written = input.config.spec.clusterConfiguration
+  const known = {
+    clusterName: input.cluster.metadata.name,
+    kubernetesVersion: withV(version),
+    controlPlaneEndpoint: formatEndpoint(endpoint),
+  }
+  const networking = { ...networkingOf(input), ...written?.networking }
+  return { apiVersion: V1BETA4, kind: 'ClusterConfiguration', ...known, ...written, networking }
+}
+
+function initDocument({ config, machine, secrets }: RenderInput): KubeadmV1beta4Document {
+  const written = config.spec.initConfiguration
+  const own = { token: secrets.bootstrapToken, description: 'joins the machines of this cluster' }
+  return {
+    apiVersion: V1BETA4,
+    kind: 'InitConfiguration',
+    certificateKey: secrets.certificateKey,
+    ...written,
+    bootstrapTokens: [own, ...(written?.bootstrapTokens ?? [])],
+    nodeRegistration: { name: machine.metadata.name, ...written?.nodeRegistration },
+  }
 }
 
 /** Documents of every other machine. */
@@ -86,19 +84,14 @@ export function inVersion(
   return apiVersion === V1BETA4 ? documents : documents.map((document) => toV1beta3(document))
 }
 
+/** Only what the Cluster says: an absent entry must not hide a default of kubeadm. */
 function networkingOf({ cluster }: RenderInput) {
-  const network = cluster.spec.clusterNetwork
+  const { services, pods, serviceDomain } = cluster.spec.clusterNetwork ?? {}
   return {
-    serviceSubnet: network?.services?.cidrBlocks.join(','),
-    podSubnet: network?.pods?.cidrBlocks.join(','),
-    dnsDomain: network?.serviceDomain,
+    ...(services === undefined ? {} : { serviceSubnet: services.cidrBlocks.join(',') }),
+    ...(pods === undefined ? {} : { podSubnet: pods.cidrBlocks.join(',') }),
+    ...(serviceDomain === undefined ? {} : { dnsDomain: serviceDomain }),
   }
-}
-
-/** Without the entries that have no value. */
-function compact<T extends Readonly<Record<string, string | undefined>>>(value: T): T {
-  // Removing undefined entries leaves a value of the same type.
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T
 }
 
 function withV(version: string): string {

@@ -4,10 +4,9 @@
  * Invariant: a worker gets certificates and the join credential, and never a private key of any authority.
  */
 import { NODE_CONFIG_API, TRUST_PORT, type NodeConfigDocument, type NodeFile } from '#config'
-import { formatEndpoint } from '#kit/endpoint'
+import { formatEndpoint, type Endpoint } from '#kit/endpoint'
 import type { ClusterSecrets } from '#pki'
-import type { Endpoint } from './kubeadm.ts'
-import type { RenderInput } from './user-data.ts'
+import type { RenderInput } from './input.ts'
 
 /** NodeConfig of a control plane: it signs for itself and for workers, and accepts the join credential that they will show. */
 export function controlPlaneNodeConfig(input: RenderInput, endpoint: Endpoint): NodeConfigDocument {

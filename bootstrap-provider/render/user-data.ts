@@ -11,29 +11,14 @@ import {
   type V1BETA3,
   type V1BETA4,
 } from '#config'
-import { parseEndpoint } from '#kit/endpoint'
+import { parseEndpoint, type Endpoint } from '#kit/endpoint'
 import { err, ok, type Result } from '#kit/result'
-import type { ClusterSecrets } from '#pki'
 import { CONTROL_PLANE_LABEL } from '../api/v1beta1/cluster-api.ts'
-import { initDocuments, inVersion, joinDocuments, type Endpoint } from './kubeadm.ts'
+import type { RenderInput } from './input.ts'
+import { initDocuments, inVersion, joinDocuments } from './kubeadm.ts'
 import { kubeadmApiVersion } from './kubeadm-version.ts'
-import type { Cluster, Machine, SteleConfig } from './manifest.ts'
+import type { Cluster, Machine } from './manifest.ts'
 import { controlPlaneNodeConfig, workerNodeConfig } from './node-config.ts'
-
-export type RenderInput = {
-  readonly cluster: Cluster
-  readonly machine: Machine
-  readonly config: SteleConfig
-  readonly secrets: ClusterSecrets
-  /** Addresses of control planes, for workers to find trust at; the cluster's endpoint when there are none yet. */
-  readonly controlPlaneAddresses?: readonly string[] | undefined
-  /** `host:port` of trust, in place of the addresses and trust's own port. */
-  readonly trustEndpoints?: readonly string[] | undefined
-  /** True for the one control plane that starts the cluster. */
-  readonly firstControlPlane: boolean
-  /** Pins of the Kubernetes CA, see `caCertHashes`. */
-  readonly caCertHashes: readonly string[]
-}
 
 export type RenderedUserData = {
   readonly userData: string
@@ -44,25 +29,25 @@ export type RenderedUserData = {
 /** Returns the user data of one machine, or why there can be none; findings point into the manifests. */
 export function renderUserData(input: RenderInput): Result<RenderedUserData, readonly Finding[]> {
   const endpoint = endpointOf(input.cluster)
-  const { version } = input.machine.spec
-  const apiVersion = version === undefined ? undefined : kubeadmApiVersion(version)
-  if (!endpoint.ok || version === undefined || apiVersion === undefined) {
-    const versions = apiVersion === undefined ? [versionFinding(input.machine)] : []
-    return err([...(endpoint.ok ? [] : [endpoint.error]), ...versions])
-  }
+  const version = versionOf(input.machine)
   const isControlPlane = isControlPlaneMachine(input.machine)
   const misplaced = misplacedFindings(input, isControlPlane)
-  if (misplaced.length > 0) return err(misplaced)
-  const kubeadm = input.firstControlPlane
-    ? initDocuments(input, endpoint.value, version)
+  if (!endpoint.ok || !version.ok || misplaced.length > 0) {
+    return err([
+      ...(endpoint.ok ? [] : [endpoint.error]),
+      ...(version.ok ? [] : [version.error]),
+      ...misplaced,
+    ])
+  }
+  const { kubernetes, kubeadm } = version.value
+  const documents = input.firstControlPlane
+    ? initDocuments(input, endpoint.value, kubernetes)
     : joinDocuments(input, endpoint.value, isControlPlane)
-  const node = isControlPlane
-    ? controlPlaneNodeConfig(input, endpoint.value)
-    : workerNodeConfig(input, endpoint.value)
-  const userData = printDocuments([...inVersion(kubeadm, apiVersion), node])
+  const nodeConfig = isControlPlane ? controlPlaneNodeConfig : workerNodeConfig
+  const userData = printDocuments([...inVersion(documents, kubeadm), nodeConfig(input, endpoint.value)])
   const parsed = parseNodeConfiguration(userData, { file: 'user data' })
   if (!parsed.ok) return err(parsed.error.map((finding) => inManifest(input, finding)))
-  return ok({ userData, role: isControlPlane ? 'control-plane' : 'worker', kubeadmApiVersion: apiVersion })
+  return ok({ userData, role: isControlPlane ? 'control-plane' : 'worker', kubeadmApiVersion: kubeadm })
 }
 
 /** True for a Machine with Cluster API's control-plane label, whatever its value. */
@@ -83,14 +68,18 @@ function endpointOf(cluster: Cluster): Result<Endpoint, Finding> {
   return err(cluster.finding([...path, 'host'], { code: 'endpoint_invalid', message }))
 }
 
-function versionFinding(machine: Machine): Finding {
-  const isMissing = machine.spec.version === undefined
-  return machine.finding(['spec', 'version'], {
-    code: isMissing ? 'version_missing' : 'version_unsupported',
-    message: isMissing
-      ? 'is missing: it decides which kubeadm documents the machine reads'
-      : 'has to be Kubernetes 1.22 or later',
-  })
+function versionOf(machine: Machine) {
+  const { version } = machine.spec
+  const kubeadm = version === undefined ? undefined : kubeadmApiVersion(version)
+  if (version !== undefined && kubeadm !== undefined) return ok({ kubernetes: version, kubeadm })
+  const problem =
+    version === undefined
+      ? {
+          code: 'version_missing',
+          message: 'is missing: it decides which kubeadm documents the machine reads',
+        }
+      : { code: 'version_unsupported', message: 'has to be Kubernetes 1.22 or later' }
+  return err(machine.finding(['spec', 'version'], problem))
 }
 
 /** What a SteleConfig says for a machine that would never read it. Silence would look like success. */

@@ -3,13 +3,24 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 
 /** Flags that the daemons run with on a node: they are nearly idle, so a small heap is worth more than throughput. */
-export const MEMORY_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=96', '--disable-proto=delete'] as const
+export const MEMORY_FLAGS = [
+  '--max-semi-space-size=4',
+  '--max-old-space-size=96',
+  '--disable-proto=delete',
+] as const
 
 /** Starts a daemon as its supervisor would; resolves when it says that it is ready, with the milliseconds that took. */
-export async function startDaemon(program: string, args: readonly string[]): Promise<{ child: ChildProcess; readyMs: number }> {
+export async function startDaemon(
+  program: string,
+  args: readonly string[],
+): Promise<{ child: ChildProcess; readyMs: number }> {
   const started = performance.now()
-  const child = spawn(process.execPath, [...MEMORY_FLAGS, program, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended before it was ready`)))
+  const child = spawn(process.execPath, [...MEMORY_FLAGS, program, ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const ended = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${program} ended before it was ready`)),
+  )
   const ready = new Promise<void>((resolve) => child.on('message', () => resolve()))
   await Promise.race([ready, ended])
   ended.catch(() => undefined)

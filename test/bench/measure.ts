@@ -4,12 +4,19 @@ export type Samples = readonly number[]
 export type Load = { readonly perSecond: number; readonly p50Ms: number; readonly p99Ms: number }
 
 /** Runs `call` for `seconds`, `inFlight` at a time, after a tenth of that as a warm-up; latencies are of single calls. */
-export async function load(call: () => Promise<unknown>, options: { readonly seconds: number; readonly inFlight: number }): Promise<Load> {
+export async function load(
+  call: () => Promise<unknown>,
+  options: { readonly seconds: number; readonly inFlight: number },
+): Promise<Load> {
   await during(call, options.seconds / 10, options.inFlight)
   const started = performance.now()
   const latencies = await during(call, options.seconds, options.inFlight)
   const elapsed = (performance.now() - started) / 1000
-  return { perSecond: latencies.length / elapsed, p50Ms: percentile(latencies, 50), p99Ms: percentile(latencies, 99) }
+  return {
+    perSecond: latencies.length / elapsed,
+    p50Ms: percentile(latencies, 50),
+    p99Ms: percentile(latencies, 99),
+  }
 }
 
 async function during(call: () => Promise<unknown>, seconds: number, inFlight: number): Promise<number[]> {
@@ -35,7 +42,12 @@ export function median(samples: Samples): number {
   return percentile(samples, 50)
 }
 
-export type Row = { readonly section: string; readonly what: string; readonly value: number; readonly unit: string }
+export type Row = {
+  readonly section: string
+  readonly what: string
+  readonly value: number
+  readonly unit: string
+}
 
 /** Collects rows and prints each as it comes, so that a long run shows its progress. */
 export class Report {

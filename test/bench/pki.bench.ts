@@ -1,4 +1,13 @@
-import { createAuthority, createCsr, generateKey, issueCertificate, loadAuthority, loadPrivateKey, parseCsr, type KeyAlgorithm } from '#pki'
+import {
+  createAuthority,
+  createCsr,
+  generateKey,
+  issueCertificate,
+  loadAuthority,
+  loadPrivateKey,
+  parseCsr,
+  type KeyAlgorithm,
+} from '#pki'
 import { load, type Report } from './measure.ts'
 
 const ALGORITHMS: readonly KeyAlgorithm[] = ['ec-p256', 'ed25519', 'rsa-2048']
@@ -13,7 +22,12 @@ export async function benchPki(report: Report, seconds: number): Promise<void> {
     if (!authority.ok) throw authority.error
     const key = loadPrivateKey((await generateKey(algorithm)).privateKeyPem)
     if (!key.ok) throw key.error
-    const csr = await createCsr({ key: key.value, commonName: 'worker-1', dnsNames: ['worker-1'], ipAddresses: ['192.0.2.7'] })
+    const csr = await createCsr({
+      key: key.value,
+      commonName: 'worker-1',
+      dnsNames: ['worker-1'],
+      ipAddresses: ['192.0.2.7'],
+    })
     const once = async () => {
       const parsed = parseCsr(csr)
       if (!parsed.ok) throw parsed.error

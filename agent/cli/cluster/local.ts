@@ -18,13 +18,17 @@ export type NodePlace = {
 }
 
 /**
- * Gives each name an address of its own in 127.0.0.0/8 and free ports, the usual ones where they are free. Nodes need addresses of their own,
+ * Gives each name an address of its own in the /24 `subnet` of 127.0.0.0/8 and free ports, the usual ones where they are free. Nodes need addresses of their own,
  * since a certificate names addresses and no node may name another's.
  */
-export async function placeNodes(names: readonly string[], directory: string): Promise<readonly NodePlace[]> {
+export async function placeNodes(
+  names: readonly string[],
+  directory: string,
+  subnet = '127.0.0',
+): Promise<readonly NodePlace[]> {
   const places: NodePlace[] = []
   for (const [index, name] of names.entries()) {
-    const address = `127.0.0.${index + 1}`
+    const address = `${subnet}.${index + 1}`
     const gatewayPort = await freePort(address, GATEWAY_PORT)
     const trustPort = await freePort(address, TRUST_PORT)
     places.push({ name, address, gatewayPort, trustPort, directory: join(directory, name) })

@@ -30,6 +30,8 @@ export type RaiseOptions = Omit<LocalClusterOptions, 'bundles'> & {
   readonly manifests: string
   readonly directory: string
   readonly bundles: string
+  /** The first three bytes of the nodes' addresses, inside 127.0.0.0/8; clusters that are raised at the same time need one each. */
+  readonly subnet?: string
   readonly onSecrets?: (secrets: ClusterSecrets) => void
   readonly onRendered?: (node: Pick<RaisedNode, 'name' | 'role' | 'userData'>) => void
   readonly signal: AbortSignal
@@ -101,7 +103,7 @@ async function renderManifests(options: RaiseOptions, secrets: ClusterSecrets) {
   const manifests = parseManifests(await readFile(options.manifests, 'utf8'), { file: options.manifests })
   if (!manifests.ok) throw invalid(manifests.error)
   const names = manifests.value.machines.map((machine) => machine.metadata.name)
-  const places = await placeNodes(names, options.directory)
+  const places = await placeNodes(names, options.directory, options.subnet)
   const rendered = renderAll(manifests.value, secrets, {
     trustEndpoints: places.slice(0, 1).map(trustEndpoint),
   })

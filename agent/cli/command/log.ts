@@ -104,23 +104,37 @@ async function printEvents(run: Run<EventOptions>): Promise<ExitCode> {
 
 const RESUME_MS = 1000
 
+type Watch = { readonly follow: boolean; afterSequence: bigint; tail: number }
+
 /** The events of one node; a followed stream goes on after the last one seen when the way to the node broke. */
 async function* eventsOf(run: Run<EventOptions>, node: Node): AsyncGenerator<EventServiceWatchResponse> {
-  const follow = run.options.follow === true
-  let request = { follow, afterSequence: BigInt(run.options.after ?? 0), tail: run.options.tail ?? 0 }
+  const { follow = false, after = 0, tail = 0 } = run.options
+  const watch: Watch = { follow, afterSequence: BigInt(after), tail }
   for (;;) {
-    const client = node.connect()
     try {
-      for await (const message of client.event.watch(request, { signal: run.signal })) {
-        if (message.event !== undefined) request = { follow, afterSequence: message.event.sequence, tail: 0 }
-        yield message
-      }
+      yield* eventsOnce(run, node, watch)
       if (!follow) return
     } catch (error) {
       if (!follow || !isTransient(error)) throw error
-    } finally {
-      client.close()
     }
     await run.clock.sleep(RESUME_MS, run.signal)
+  }
+}
+
+/** One connection's worth of events; notes in `watch` where to go on. */
+async function* eventsOnce(
+  run: Run<EventOptions>,
+  node: Node,
+  watch: Watch,
+): AsyncGenerator<EventServiceWatchResponse> {
+  const client = node.connect()
+  try {
+    for await (const message of client.event.watch({ ...watch }, { signal: run.signal })) {
+      watch.afterSequence = message.event?.sequence ?? watch.afterSequence
+      watch.tail = 0
+      yield message
+    }
+  } finally {
+    client.close()
   }
 }

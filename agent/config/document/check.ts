@@ -1,5 +1,5 @@
 /** Schema against document: zod's issues become findings in our words, with places, and without values. */
-import { z } from 'zod'
+import type { z } from 'zod'
 import { closestName, showName, type Finding, type Path, type Problem } from '../finding.ts'
 import { err, ok, type Result } from '#kit/result'
 import type { SourceDocument } from './read.ts'
@@ -41,9 +41,12 @@ function explain(issue: Issue, document: SourceDocument, base: Path): readonly F
 function unknownKey(key: string, known: string): Problem {
   const names = known.split(',')
   const closest = closestName(key, names)
-  const message = `the key ${showName(key)} is not known here`
-  const hint = closest === undefined ? `known here: ${names.join(', ')}` : `did you mean ${closest}?`
-  return { code: 'unknown_key', message: closest === undefined ? message : `${message}; ${hint}`, hint }
+  const guess = closest === undefined ? '' : `; did you mean ${closest}?`
+  return {
+    code: 'unknown_key',
+    message: `the key ${showName(key)} is not known here${guess}`,
+    hint: `known here: ${names.join(', ')}`,
+  }
 }
 
 type Written = ReturnType<SourceDocument['written']>

@@ -178,10 +178,13 @@ function findNode(
 
 function offsetAt(root: unknown, path: Path, at: 'key' | 'value'): number {
   const { pair, node, isExact } = findNode(root, path)
-  const keyOffset = isScalar(pair?.key) ? pair.key.range?.[0] : undefined
-  const isMissing = isScalar(node) && node.value === null
-  if (keyOffset !== undefined && (at === 'key' || isMissing || !isExact)) return keyOffset
-  return (isMap(node) || isSeq(node) || isScalar(node) ? node.range?.[0] : keyOffset) ?? 0
+  const keyOffset = startOf(pair?.key)
+  const isMissing = !isExact || (isScalar(node) && node.value === null)
+  return (at === 'key' || isMissing ? keyOffset : undefined) ?? startOf(node) ?? keyOffset ?? 0
+}
+
+function startOf(node: unknown): number | undefined {
+  return isMap(node) || isSeq(node) || isScalar(node) ? node.range?.[0] : undefined
 }
 
 function writtenAt(root: unknown, path: Path): 'plain' | 'quoted' | 'collection' | 'absent' {

@@ -37,28 +37,28 @@ export function scan(text: string, onNewLine: (offset: number) => void): Scan {
     tokens.push(...parser.next(lexeme))
   }
   tokens.push(...parser.end())
-  return inspect(tokens)
-}
-
-/** Walks the token tree with a list of its own in place of the stack. */
-function inspect(tokens: readonly CST.Token[]): Scan {
   const documents = tokens.filter((token) => token.type === 'document')
   if (documents.length > MAX_DOCUMENTS) {
     const offset = documents[MAX_DOCUMENTS]?.offset ?? 0
     return refuse(offset, 'too_many_documents', `a file holds at most ${MAX_DOCUMENTS} documents`)
   }
+  return inspect(tokens)
+}
+
+/** Walks the token tree with a list of its own in place of the stack. */
+function inspect(tokens: readonly CST.Token[]): Scan {
   const problems: PlacedProblem[] = []
   // A token is an object with fields of its kind: read here by name, whatever the kind.
   const open = tokens.map((token) => ({ token: token as unknown as Part, depth: 0 }))
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { token } = next
-    const depth = next.depth + (isCollection(token) ? 1 : 0)
+    const { type = '', offset = 0 } = next.token
+    const depth = next.depth + (COLLECTIONS.has(type) ? 1 : 0)
     if (depth > MAX_DEPTH) {
-      return refuse(token.offset ?? 0, 'too_deep', `the document is nested deeper than ${MAX_DEPTH} levels`)
+      return refuse(offset, 'too_deep', `the document is nested deeper than ${MAX_DEPTH} levels`)
     }
-    const problem = FORBIDDEN[token.type ?? '']
-    if (problem !== undefined) problems.push({ ...problem, offset: token.offset ?? 0 })
-    for (const child of childrenOf(token)) open.push({ token: child, depth })
+    const problem = FORBIDDEN.get(type)
+    if (problem !== undefined) problems.push({ ...problem, offset })
+    for (const token of childrenOf(next.token)) open.push({ token, depth })
   }
   return { kind: 'tokens', tokens, problems }
 }
@@ -80,9 +80,7 @@ function childrenOf(token: Part): Part[] {
   })
 }
 
-function isCollection(token: Part): boolean {
-  return token.type === 'block-map' || token.type === 'block-seq' || token.type === 'flow-collection'
-}
+const COLLECTIONS: ReadonlySet<string> = new Set(['block-map', 'block-seq', 'flow-collection'])
 
 const ALIAS = {
   code: 'alias_refused',
@@ -90,17 +88,18 @@ const ALIAS = {
   hint: 'write the value out, or put text that starts with & or * in quotes',
 }
 
-const FORBIDDEN: Readonly<Record<string, Problem | undefined>> = {
-  __proto__: undefined,
-  alias: ALIAS,
-  anchor: ALIAS,
-  tag: {
-    code: 'tag_refused',
-    message: 'tags are not accepted',
-    hint: 'put text that starts with ! in quotes',
-  },
-  directive: { code: 'directive_refused', message: 'directives (lines that start with %) are not accepted' },
-}
+const FORBIDDEN: ReadonlyMap<string, Problem> = new Map<string, Problem>([
+  ['alias', ALIAS],
+  ['anchor', ALIAS],
+  [
+    'tag',
+    { code: 'tag_refused', message: 'tags are not accepted', hint: 'put text that starts with ! in quotes' },
+  ],
+  [
+    'directive',
+    { code: 'directive_refused', message: 'directives (lines that start with %) are not accepted' },
+  ],
+])
 
 function refuse(offset: number, code: string, message: string): Scan {
   return { kind: 'refused', problem: { offset, code, message } }

@@ -1,6 +1,6 @@
 /** Parts that both versions of kubeadm's API have alike. Field names and meanings: kubeadm API reference, v1beta3 and v1beta4. */
 import { z } from 'zod'
-import { fields, mapOf, pattern, text, textMap } from '../document/field.ts'
+import { fields, issueOf, mapOf, pattern, text, textMap } from '../document/field.ts'
 import {
   absolutePathRule,
   bootstrapToken,
@@ -12,6 +12,7 @@ import {
   API_SERVER_PORT,
   ipRule,
 } from './form.ts'
+import { discoveryProblem } from './discovery.ts'
 
 const MAX_LIST = 100
 
@@ -86,6 +87,14 @@ export const discoveryFields = {
   }).optional(),
   file: fields({ kubeConfigPath: text() }).optional(),
   tlsBootstrapToken: text().optional(),
+}
+
+/** A discovery that a node can join by. */
+export function complete<Schema extends z.ZodType<Parameters<typeof discoveryProblem>[0]>>(schema: Schema) {
+  return schema.check((context) => {
+    const problem = discoveryProblem(context.value)
+    if (problem !== undefined) context.issues.push(issueOf(context.value, problem))
+  })
 }
 
 export const controlPlane = fields({

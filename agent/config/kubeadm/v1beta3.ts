@@ -37,7 +37,7 @@ export const joinConfiguration = fields({
   kind: z.literal('JoinConfiguration'),
   nodeRegistration: nodeRegistration.optional(),
   caCertPath: part.path.optional(),
-  discovery: fields({ ...part.discoveryFields, timeout: duration.optional() }),
+  discovery: part.complete(fields({ ...part.discoveryFields, timeout: duration.optional() })),
   controlPlane: part.controlPlane.optional(),
   skipPhases: part.textList.optional(),
   patches: part.patches.optional(),

@@ -96,7 +96,7 @@ export const joinConfiguration = fields({
   apiVersion: z.literal(V1BETA4),
   kind: z.literal('JoinConfiguration'),
   ...joinBase,
-  discovery: fields(part.discoveryFields),
+  discovery: part.complete(fields(part.discoveryFields)),
 })
 
 export const clusterConfiguration = fields({

@@ -110,7 +110,6 @@ function toText(bytes: Buffer, layers: string[]): string {
   }
   if (bytes.includes(0)) throw new UserDataFault('binary', 'the data holds NUL bytes: it is no text')
   const text = decodeUtf8(bytes)
-  // eslint-disable-next-line no-control-regex -- control characters are what is refused
   if (/[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text)) {
     throw new UserDataFault('binary', 'the data holds control characters: it is no text')
   }

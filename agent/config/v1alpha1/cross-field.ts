@@ -1,7 +1,7 @@
 /** What one field demands of another. All of it fails closed: no credential without the means to verify who gets it. */
 import type { Path, Problem } from '../finding.ts'
 import { contentProblem } from './file.ts'
-import { keyBelongsTo, privateKeyProblem, readCertificates, caBundleProblem } from './pem.ts'
+import { keyBelongsTo, readCertificates } from './pem.ts'
 import type { NodeConfigDocument } from './schema.ts'
 
 export type Role = 'control-plane' | 'worker' | 'undecided'
@@ -53,27 +53,21 @@ function credentialProblems(node: NodeConfigDocument): readonly PlacedProblem[] 
 
 function authorityProblems(node: NodeConfigDocument, role: Role): readonly PlacedProblem[] {
   const { ca, caKey, caPins = [] } = node.trust ?? {}
-  if (caKey === undefined) {
-    if (caPins.length === 0 || ca !== undefined) return []
-    const message = 'pins choose among the certificates of trust.ca, which is missing'
-    return [{ path: ['trust', 'caPins'], problem: { code: 'trust_ca_missing', message } }]
-  }
-  const path = ['trust', 'caKey']
+  const keyProblem = caKey === undefined ? undefined : caKeyProblem(caKey, ca, role)
+  if (keyProblem !== undefined) return [{ path: ['trust', 'caKey'], problem: keyProblem }]
+  if (caPins.length === 0 || ca !== undefined) return []
+  const message = 'pins choose among the certificates of trust.ca, which is missing'
+  return [{ path: ['trust', 'caPins'], problem: { code: 'trust_ca_missing', message } }]
+}
+
+/** Both texts are valid by themselves: these checks run on what the schema has passed. */
+function caKeyProblem(caKey: string, ca: string | undefined, role: Role): Problem | undefined {
   if (role === 'worker') {
-    const message = 'a worker must not hold the key of an authority'
-    return [{ path, problem: { code: 'ca_key_on_worker', message } }]
+    return { code: 'ca_key_on_worker', message: 'a worker must not hold the key of an authority' }
   }
-  if (ca === undefined) {
-    return [{ path, problem: { code: 'trust_ca_missing', message: 'needs its certificate in trust.ca' } }]
-  }
-  if (privateKeyProblem(caKey) !== undefined || caBundleProblem(ca) !== undefined) return []
-  if (keyBelongsTo(caKey, readCertificates(ca) ?? [])) return []
-  return [
-    {
-      path,
-      problem: { code: 'ca_key_mismatch', message: 'belongs to none of the certificates of trust.ca' },
-    },
-  ]
+  if (ca === undefined) return { code: 'trust_ca_missing', message: 'needs its certificate in trust.ca' }
+  if (keyBelongsTo(caKey, readCertificates(ca) ?? [])) return undefined
+  return { code: 'ca_key_mismatch', message: 'belongs to none of the certificates of trust.ca' }
 }
 
 function fileProblems(node: NodeConfigDocument): readonly PlacedProblem[] {

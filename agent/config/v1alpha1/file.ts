@@ -25,7 +25,6 @@ export type FileText = {
 export function filePathProblem(path: string): Problem | undefined {
   const parts = path.split('/').slice(1)
   const isNormal = path.startsWith('/') && parts.every((part) => part !== '' && part !== '.' && part !== '..')
-  // eslint-disable-next-line no-control-regex -- control characters are what is refused
   if (!isNormal || path.length > 512 || /[\x00-\x1f\x7f\\]/.test(path)) {
     return { code: 'path_form', message: 'has to be an absolute path without //, . or ..' }
   }

@@ -47,7 +47,8 @@ const trust = fields({
     description: 'sha256 of the public key of each authority to trust; without pins, all of `ca`.',
   }),
   certSANs: list(text(hostRule), 32).meta({
-    description: 'Names and addresses of the node certificate besides its own. Control planes only.',
+    description:
+      'Names and addresses of the node certificate besides its own. Trust grants a worker only names below its own.',
   }),
 }).partial()
 
@@ -139,6 +140,7 @@ export const nodeConfigFields = {
   kubernetes: kubernetes.optional(),
   sysctls: textMap(
     pattern(/^[a-z0-9_-]+(?:[./][\w-]+)+$/, 'the name of a kernel setting such as net.ipv4.ip_forward'),
+    pattern(/^[\t -~]{1,4096}$/, 'one line of printable text'),
   ).optional(),
   kernelModules: list(
     text(pattern(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'the name of a kernel module')),

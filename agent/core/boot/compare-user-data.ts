@@ -1,11 +1,12 @@
 import type { Node } from '../node.ts'
 import { readUserData, type SourceRecord } from '../user-data.ts'
 import type { BootRecord } from './boot-record.ts'
-import { digestOfDocument } from './executors.ts'
+import { acceptUserData, digestOfDocument, mayReplaceConfiguration } from './accept-user-data.ts'
 
 /**
  * On a boot that has a saved configuration: looks at the sources all the same, so that GetBootSource tells what they hold, and makes a finding
- * when they hold something else than at the first boot. What they hold is not applied: the saved configuration wins.
+ * when they hold something else than at the first boot. What they hold is not applied, the saved configuration wins, unless that one has never
+ * led to a certificate.
  */
 export async function compareUserData(
   node: Node,
@@ -15,6 +16,11 @@ export async function compareUserData(
   const delivered = await readUserData(node.ports.userData, { clock: node.clock, signal: options.signal })
   const differs =
     delivered.used !== undefined && digestOfDocument(delivered.used.document) !== record.userDataDigest
+  if (delivered.used !== undefined && differs && mayReplaceConfiguration(node)) {
+    node.setSources(delivered.sources)
+    acceptUserData(node, record, delivered.used.document)
+    return
+  }
   const reason = differs
     ? 'differs from the first boot; the saved configuration wins'
     : 'the saved configuration wins'

@@ -1,5 +1,4 @@
 /** What each step of the machine does. Every one may be run again after a crash at any of its lines. */
-import { createHash } from 'node:crypto'
 import { backoff } from '#kit/retry'
 import { importCredential } from '../credential/import-credential.ts'
 import type { TrustBook } from '../credential/trust-book.ts'
@@ -13,9 +12,10 @@ import type { Executors } from '../machine/run.ts'
 import type { Node } from '../node.ts'
 import { viewOf } from '../node-view.ts'
 import type { HostFile } from '../ports.ts'
-import { commit, revert } from '../store/committed.ts'
+import { revert } from '../store/committed.ts'
 import type { FileSystem } from '../store/file-system.ts'
 import { readUserData, type Delivered } from '../user-data.ts'
+import { acceptUserData, takeChangedUserData } from './accept-user-data.ts'
 import type { BootRecord } from './boot-record.ts'
 
 export type ExecutorOptions = {
@@ -58,7 +58,7 @@ export function createExecutors(options: ExecutorOptions): Executors {
         return
       }
       attempts.source = 0
-      acceptUserData(options, delivered.used.document)
+      acceptUserData(node, options.bootRecord, delivered.used.document)
     },
     'apply-host': async () => {
       const active = node.active
@@ -84,6 +84,7 @@ export function createExecutors(options: ExecutorOptions): Executors {
           fault.hint ?? (refused ? 'correct the configuration' : 'check the control planes and the network')
         node.setFinding(fault.code, { message: fault.message, remedy })
         node.setFinding(refused ? 'identity_unreachable' : 'identity_refused', undefined)
+        if (refused) await takeChangedUserData(node, options.bootRecord, { signal })
       }
     },
     'publish-identity': () => {
@@ -150,25 +151,6 @@ async function obtain(
   })
 }
 
-function acceptUserData(options: ExecutorOptions, document: string): void {
-  const { node } = options
-  const digest = digestOfDocument(document)
-  options.bootRecord.setUserDataDigest(digest)
-  node.commit(
-    commit(node.committed, {
-      document,
-      digest,
-      appliedAt: node.clock.now().toISOString(),
-      appliedBy: 'user data',
-    }),
-  )
-  node.events.emit({
-    code: 'config.applied',
-    message: 'The user data is the configuration.',
-    details: { digest },
-  })
-}
-
 function enterQuarantine(node: Node, delivered: Delivered): void {
   const reasons = delivered.sources.flatMap((source) =>
     source.reasons.length > 0 ? source.reasons : [`no configuration delivered by ${source.kind}`],
@@ -178,9 +160,4 @@ function enterQuarantine(node: Node, delivered: Delivered): void {
     kind: 'quarantine',
     reasons: reasons.length > 0 ? reasons : ['there is no source of user data'],
   })
-}
-
-/** `sha256:…` of a configuration document, as status and Get show it. */
-export function digestOfDocument(document: string): string {
-  return `sha256:${createHash('sha256').update(document).digest('hex')}`
 }

@@ -9,7 +9,7 @@ import {
 } from '#api'
 import { parseNodeConfiguration, redactText, type Finding } from '#config'
 import { RpcFault, type Handlers } from '#rpc'
-import { digestOfDocument } from '../boot/executors.ts'
+import { digestOfDocument } from '../boot/accept-user-data.ts'
 import { planApply, type ApplyMode as PlanMode, type ApplyPlan } from '../config/apply.ts'
 import { inWords } from '../machine/state.ts'
 import type { Node } from '../node.ts'

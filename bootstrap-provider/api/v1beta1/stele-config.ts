@@ -2,7 +2,7 @@
  * SteleConfig `bootstrap.cluster.x-k8s.io/v1beta1`: what a machine is to become. kubeadm's own types under the names that Cluster API's kubeadm
  * provider uses, plus `nodeConfig`, so that existing manifests port by renaming the kind.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
 import {
   fields,
   kubeadmClusterFields,

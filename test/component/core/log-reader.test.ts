@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LogChunk } from '../../../agent/core/ports.ts'
 import { fileLogs } from '../../../agent/core/local/logs.ts'
 import { LogFile } from '../../../agent/init/log-file.ts'
 import { systemClock } from '../../../agent/kit/clock.ts'
@@ -76,11 +77,15 @@ describe('logs of the embedded mode', () => {
     const lines = reader()
       .read('gateway', query({ follow: true }))
       [Symbol.asyncIterator]()
-    expect((await lines.next()).value?.lines.toString()).toBe('one\n')
+    const next = async (): Promise<LogChunk> => {
+      const result = await lines.next()
+      if (result.done === true) throw new Error('the log ended')
+      return result.value
+    }
+    expect((await next()).lines.toString()).toBe('one\n')
     for (const line of ['two\n', 'three\n', 'four\n']) file.append(line)
-    const next = await lines.next()
-    expect(next.value?.dropped).toBeGreaterThan(0)
-    expect((await lines.next()).value?.lines.toString()).toBe('four\n')
+    expect((await next()).dropped).toBeGreaterThan(0)
+    expect((await next()).lines.toString()).toBe('four\n')
     await lines.return?.()
     file.close()
     expect(openFiles()).toBe(0)

@@ -107,4 +107,15 @@ describe('a node that has a configuration', () => {
     const { sources } = await one.call(system.getBootSource, {}, admin)
     expect(sources.map((source) => source.verdict)).toEqual(['used', 'skipped'])
   })
+
+  it('takes changed user data at the next boot while the first one has never led to a certificate', async () => {
+    node = await TestNode.start('apiVersion: stele.dev/v1alpha1\nkind: NodeConfig\nhostname: cp-1\n')
+    const one = node
+    await eventually(async () => (one.log('core').includes('identity_refused') ? true : undefined))
+    writeFileSync(one.userData, await controlPlaneData())
+    await one.ask({ command: 'reboot', forced: true })
+    const now = await until(one, MachineState.RUNNING)
+    expect(now.configRevision).toBe(2n)
+    expect(now.findings).toEqual([])
+  })
 })

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function refusalOf(pair: object) {
   await using client = fixture.dial(pair)
-  return faultOf(client.system.version({}, soon()))
+  return await faultOf(client.system.version({}, soon()))
 }
 
 const causes = () =>
