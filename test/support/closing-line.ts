@@ -1,7 +1,7 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
 /** Prints `N passed, N failed` alone on the last line, for readers and machines that count. A file that cannot be loaded counts as one failure. */
-export default class ClosingLine implements Reporter {
+export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
     let passed = 0
     let failed = unhandled.length
