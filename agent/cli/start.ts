@@ -1,17 +1,25 @@
 /**
  * `npm start`: a control plane and a worker on this machine, from manifests to an authorized reboot. `--once` plays the story and exits, for CI.
  */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { Lifetime } from '#kit/lifetime'
 import { watchStatus } from './cluster/stelectl.ts'
-import { proveAuthorization, raiseCluster, type Stage, type StoryOptions } from './cluster/story.ts'
+import {
+  proveAuthorization,
+  raiseCluster,
+  stelectlOf,
+  type Stage,
+  type StoryOptions,
+} from './cluster/story.ts'
 import { defaultConfigPath, removeContext } from './context.ts'
 import { exitCodeOf, printError } from './output.ts'
 
-const root = join(import.meta.dirname, '../..')
+/** The folder of package.json, above this file and above its bundle alike. */
+const root = findRoot(import.meta.dirname)
 
 type Flags = { readonly once?: true; readonly manifests: string; readonly directory?: string }
 
@@ -49,7 +57,14 @@ async function main(flags: Flags, signal: AbortSignal): Promise<void> {
       `  npx stelectl --context demo reboot --nodes ${worker}\n` +
       `  npx stelectl --context reader get config --nodes ${worker}\n\n`,
   )
-  await watchStatus('demo', { config, signal })
+  await watchStatus('demo', { program: stelectlOf(options), config, signal })
+}
+
+function findRoot(folder: string): string {
+  if (existsSync(join(folder, 'package.json'))) return folder
+  const above = dirname(folder)
+  if (above === folder) throw new Error('there is no package.json above this file')
+  return findRoot(above)
 }
 
 const program = new Command('npm start --')

@@ -36,7 +36,7 @@ describe('the session in the README', () => {
     const [start] = await session()
     expect(start?.command).toBe('npm ci && npm start')
     await run(process.execPath, [join(repository, 'images/bundle.ts')])
-    const { stdout } = await run(process.execPath, [join(repository, 'agent/cli/start.ts'), '--once'])
+    const { stdout } = await run(process.execPath, [join(repository, '.build/start.mjs'), '--once'])
     const printed = stdout.split('\n').slice(0, start?.expected.length)
     if (!matches(start?.expected ?? [], printed)) expect(printed).toEqual(start?.expected)
     const boots = [...stdout.matchAll(/boot id (?:before|after) the reboot +([0-9a-f-]{36})/g)].map((match) => match[1])

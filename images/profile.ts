@@ -1,0 +1,107 @@
+/**
+ * The documents that say what an image is: a profile (layout, kernel arguments, outputs, budgets) and the contents that it names (packages,
+ * executables). Both are strict: an unknown key is an error.
+ *
+ * Invariant: everything that decides what ends in an image is in these documents, in `root/` or in a step, so that a change is a diff.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseDocument } from 'yaml'
+import { z } from 'zod'
+import { ImageFault } from './fault.ts'
+
+const word = z.string().regex(/^[a-z0-9][a-z0-9.+:-]*$/)
+const path = z.string().regex(/^[^/\s][^\s]*$/, 'must be a path without a leading slash')
+const bytes = z.number().int().positive()
+const count = z.number().int().nonnegative()
+
+const profileSchema = z.strictObject({
+  apiVersion: z.literal('images.stele.dev/v1alpha1'),
+  kind: z.literal('ImageProfile'),
+  name: word,
+  contents: word,
+  suite: word,
+  /** Seconds since 1970: the time of every file in the image, and the floor of the node's clock. */
+  epoch: z.number().int().positive(),
+  /** Seed of every UUID on the disk. */
+  seed: z.uuid(),
+  compression: z.strictObject({
+    algorithm: z.enum(['lz4hc', 'zstd']),
+    level: z.number().int().min(1).max(22),
+  }),
+  partitions: z.strictObject({ espMiB: bytes, rootMiB: bytes, verityMiB: bytes }),
+  commandLine: z.array(z.string().regex(/^\S+$/)).min(1),
+  outputs: z.array(z.enum(['raw', 'qcow2'])).min(1),
+  budgets: z.strictObject({
+    rootBytes: bytes,
+    ukiBytes: bytes,
+    executables: count,
+    interpreters: z.array(path),
+    setuidFiles: count,
+    ports: z.array(z.number().int().min(1).max(65_535)),
+  }),
+})
+
+const contentsSchema = z.strictObject({
+  apiVersion: z.literal('images.stele.dev/v1alpha1'),
+  kind: z.literal('ImageContents'),
+  packages: z.array(word).min(1),
+  processes: z.array(z.enum(['core', 'gateway', 'trust'])),
+  executables: z.array(path).min(1),
+  libraries: z.array(z.string().min(1)),
+  remove: z.array(path),
+  udevRules: z.array(z.string().endsWith('.rules')),
+  enable: z.array(z.strictObject({ unit: z.string().min(1), target: z.string().min(1) })),
+  disable: z.array(z.string().min(1)),
+  initrd: z.strictObject({
+    executables: z.array(path),
+    libraries: z.array(z.string().min(1)),
+    units: z.array(z.string().min(1)),
+    modules: z.array(z.string().min(1)),
+    udevRules: z.array(z.string().endsWith('.rules')),
+  }),
+})
+
+export type Profile = Readonly<z.infer<typeof profileSchema>>
+export type Contents = Readonly<z.infer<typeof contentsSchema>>
+
+/** Parses a profile. Throws ImageFault `profile_invalid`, with the path in the document. */
+export function parseProfile(text: string, origin: string): Profile {
+  return parse(profileSchema, text, origin)
+}
+
+/** Parses a contents document. Throws ImageFault `profile_invalid`, with the path in the document. */
+export function parseContents(text: string, origin: string): Contents {
+  return parse(contentsSchema, text, origin)
+}
+
+/** Reads a profile by its name or by the path of its file, and the contents it names. */
+export function readProfile(
+  nameOrPath: string,
+  folder: string,
+): { readonly profile: Profile; readonly contents: Contents } {
+  const file = nameOrPath.includes('/') ? nameOrPath : join(folder, 'profiles', `${nameOrPath}.yaml`)
+  const profile = parseProfile(read(file), file)
+  const contentsFile = join(folder, 'contents', `${profile.contents}.yaml`)
+  return { profile, contents: parseContents(read(contentsFile), contentsFile) }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new ImageFault('profile_invalid', `cannot read ${file}`, { cause })
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, text: string, origin: string): z.output<T> {
+  const document = parseDocument(text, { uniqueKeys: true, strict: true })
+  const [problem] = document.errors
+  if (problem) throw new ImageFault('profile_invalid', `${origin}: ${problem.message}`)
+  const result = schema.safeParse(document.toJS({ maxAliasCount: 0 }))
+  if (result.success) return result.data
+  const lines = result.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(document)'}: ${issue.message}`,
+  )
+  throw new ImageFault('profile_invalid', `${origin}: ${lines.join('; ')}`)
+}

@@ -1,0 +1,143 @@
+/** Machines of QEMU: the real chain of firmware, boot loader, UKI, verified root, with the image's own kernel. */
+import { spawn } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, truncateSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { findAcceleration, KVM_ARGUMENTS, type Acceleration } from './acceleration.ts'
+import { MachineConsole } from './console.ts'
+import type { Image, Tools } from './image.ts'
+import { linkArguments, linkKernelArguments } from './link.ts'
+import type { Machine, MachineNeeds } from './machine.ts'
+import { freePort } from './process.ts'
+import { writeSeed } from './seed.ts'
+
+const FIRMWARE = '/usr/share/OVMF/OVMF_CODE_4M.fd'
+const FIRMWARE_SECURE = '/usr/share/OVMF/OVMF_CODE_4M.secboot.fd'
+const VARIABLES = '/usr/share/OVMF/OVMF_VARS_4M.fd'
+
+export type MachineFiles = {
+  readonly disk: string
+  readonly variables: string
+  readonly seed: string | undefined
+  readonly ports: ReadonlyMap<number, number>
+  readonly acceleration: Acceleration
+}
+
+/** Starts a machine. It is running when this returns; what it does then is on its console. */
+export async function startQemu(image: Image, tools: Tools, needs: MachineNeeds): Promise<Machine> {
+  mkdirSync(needs.folder, { recursive: true })
+  const ports = new Map<number, number>()
+  for (const guest of needs.ports ?? []) ports.set(guest, await freePort())
+  const files: MachineFiles = {
+    disk: prepareDisk(image, needs),
+    variables: prepareVariables(tools, needs),
+    seed:
+      needs.userData === undefined
+        ? undefined
+        : await writeSeed(tools, join(needs.folder, `${needs.name}.seed`), needs.userData),
+    ports,
+    acceleration: await findAcceleration(image, tools),
+  }
+  const binds = [needs.folder, image.folder]
+  const [program = '', ...args] = [
+    ...tools.command(binds),
+    'qemu-system-x86_64',
+    ...qemuArguments(image, needs, files),
+  ]
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const console = new MachineConsole(child.stdout, join(needs.folder, `${needs.name}.console.log`))
+  let complaint = ''
+  child.stderr.on('data', (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-4096)))
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => {
+      if (code === 0 || signal !== null || code === 137) resolve()
+      else reject(new Error(`qemu exited ${code}: ${complaint}`))
+    })
+  })
+  ended.catch(() => undefined)
+  const powerCut = async () => {
+    child.kill('SIGKILL')
+    await ended.catch(() => undefined)
+  }
+  return {
+    console,
+    port(guest) {
+      const port = ports.get(guest)
+      if (port === undefined) throw new Error(`port ${guest} of ${needs.name} was not asked for`)
+      return port
+    },
+    powerCut,
+    ended,
+    acceleration: files.acceleration,
+    [Symbol.asyncDispose]: powerCut,
+  }
+}
+
+/** The arguments of QEMU. Pure. */
+export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineFiles): readonly string[] {
+  const secure = needs.secureBootVariables !== undefined
+  const forwards = [...files.ports]
+    .map(([guest, here]) => `,hostfwd=tcp:127.0.0.1:${here}-:${guest}`)
+    .join('')
+  const more = [
+    ...(needs.kernelArguments ?? []),
+    ...(needs.link ? linkKernelArguments(needs.link) : []),
+  ].join(' ')
+  return [
+    ...['-no-user-config', '-nodefaults', '-display', 'none', '-machine', secure ? 'q35,smm=on' : 'q35'],
+    ...(files.acceleration === 'kvm' ? KVM_ARGUMENTS : ['-accel', 'tcg,thread=multi', '-cpu', 'max']),
+    ...[
+      '-smp',
+      '2',
+      '-m',
+      String(needs.memoryMiB ?? 2048),
+      '-chardev',
+      'stdio,id=c,signal=off',
+      '-serial',
+      'chardev:c',
+    ],
+    ...['-drive', `file=${files.disk},format=raw,if=none,id=d,cache=writeback,discard=unmap`],
+    ...['-device', 'virtio-blk-pci,drive=d,bootindex=1'],
+    ...(files.seed === undefined ? [] : seedDisk(files.seed)),
+    ...['-netdev', `user,id=n,restrict=on${forwards}`, '-device', 'virtio-net-pci,netdev=n'],
+    ...(needs.link ? linkArguments(needs.link) : []),
+    ...['-device', 'virtio-rng-pci'],
+    ...(needs.boot === 'firmware'
+      ? firmware(files.variables, secure)
+      : ['-kernel', image.kernel, '-initrd', image.initrd, '-append', `${image.commandLine} ${more}`.trim()]),
+    ...(needs.boot === 'firmware' && more !== '' ? extraArguments(more) : []),
+  ]
+}
+
+function seedDisk(file: string): readonly string[] {
+  return ['-drive', `file=${file},format=raw,if=none,id=s,readonly=on`, '-device', 'virtio-blk-pci,drive=s']
+}
+
+function firmware(variables: string, secure: boolean): readonly string[] {
+  const code = secure ? FIRMWARE_SECURE : FIRMWARE
+  return [
+    ...(secure ? ['-global', 'driver=cfi.pflash01,property=secure,value=on'] : []),
+    ...['-drive', `if=pflash,format=raw,unit=0,readonly=on,file=${code}`],
+    ...['-drive', `if=pflash,format=raw,unit=1,file=${variables}`],
+  ]
+}
+
+function extraArguments(more: string): readonly string[] {
+  return ['-smbios', `type=11,value=io.systemd.stub.kernel-cmdline-extra=${more}`]
+}
+
+function prepareDisk(image: Image, needs: MachineNeeds): string {
+  const disk = join(needs.folder, `${needs.name}.disk`)
+  if (!existsSync(disk)) {
+    execFileSync('cp', ['--sparse=always', '--reflink=auto', needs.disk ?? image.disk, disk])
+    truncateSync(disk, (needs.diskGiB ?? 8) * 1024 ** 3)
+  }
+  return disk
+}
+
+function prepareVariables(tools: Tools, needs: MachineNeeds): string {
+  const variables = join(needs.folder, `${needs.name}.variables`)
+  if (!existsSync(variables)) copyFileSync(needs.secureBootVariables ?? tools.file(VARIABLES), variables)
+  return variables
+}

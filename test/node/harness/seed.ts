@@ -1,0 +1,22 @@
+/** A NoCloud disk: a small FAT file system labelled `cidata` that holds user data and an empty meta-data, as clouds and hypervisors attach it. */
+import { closeSync, ftruncateSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Tools } from './image.ts'
+import { runTool } from './process.ts'
+
+/** Writes the disk into `folder` and returns its path. */
+export async function writeSeed(tools: Tools, folder: string, userData: string): Promise<string> {
+  mkdirSync(folder, { recursive: true })
+  const disk = join(folder, 'cidata.img')
+  const handle = openSync(disk, 'w')
+  ftruncateSync(handle, 4 * 1024 * 1024)
+  closeSync(handle)
+  const files = { 'user-data': userData, 'meta-data': 'instance-id: test\n' }
+  const binds = [folder]
+  await runTool(tools, ['mkfs.vfat', '-n', 'CIDATA', disk], { binds })
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text)
+    await runTool(tools, ['mcopy', '-i', disk, join(folder, name), `::${name}`], { binds })
+  }
+  return disk
+}
