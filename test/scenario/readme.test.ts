@@ -10,8 +10,8 @@ import { matches, parseTranscript, type Step } from './transcript.ts'
 const repository = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-/** What differs from run to run: sizes, seconds and the first digits of a digest or a boot id. The page shows those of one real run. */
-const VARIABLE = /\d+\.\d(?= KiB| s$)|\b[0-9a-f]{4,16}(?=…)/gm
+/** What differs from run to run: sizes, seconds, the first digits of a digest or a boot id, and ports when the usual ones are taken. */
+const VARIABLE = /\d+\.\d(?= KiB| s$)|\b[0-9a-f]{4,16}(?=…)|(?<=127\.0\.0\.\d:)\d+/gm
 
 async function session(): Promise<readonly Step[]> {
   const readme = await readFile(join(repository, 'README.md'), 'utf8')
