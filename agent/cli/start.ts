@@ -15,7 +15,8 @@ import {
   type Stage,
   type StoryOptions,
 } from './cluster/story.ts'
-import { defaultConfigPath, removeContext } from './context.ts'
+import { chooseContextFile } from './cluster/demo-contexts.ts'
+import { defaultConfigPath } from './context.ts'
 import { exitCodeOf, printError } from './output.ts'
 
 /** The folder of package.json, above this file and above its bundle alike. */
@@ -33,12 +34,9 @@ async function main(flags: Flags, signal: AbortSignal): Promise<void> {
   const directory = flags.directory ?? (await mkdtemp(join(tmpdir(), 'stele-')))
   if (flags.directory === undefined)
     lifetime.onClose(async () => rm(directory, { recursive: true, force: true }))
-  // A run for CI leaves the user's contexts alone.
-  const config = flags.once ? join(directory, 'contexts.yaml') : defaultConfigPath(process.env)
-  lifetime.onClose(async () => {
-    await removeContext(config, 'reader')
-    await removeContext(config, 'demo')
-  })
+  const own = join(directory, 'contexts.yaml')
+  // A run for CI leaves the person's contexts alone.
+  const config = flags.once ? own : await chooseContextFile(defaultConfigPath(process.env), own)
   const options: StoryOptions = {
     manifests: flags.manifests,
     directory,
@@ -48,16 +46,19 @@ async function main(flags: Flags, signal: AbortSignal): Promise<void> {
     signal,
   }
   const story = lifetime.use(await raiseCluster(options))
-  await proveAuthorization(options, story.nodes)
+  await proveAuthorization(options, story.cluster.nodes)
   if (flags.once) return
-  const worker = story.nodes.at(-1)?.name ?? ''
+  const worker = story.cluster.nodes.at(-1)?.name ?? ''
+  const stelectl = config === own ? `npx stelectl --config ${own}` : 'npx stelectl'
+  if (config === own) process.stdout.write('\nYour own contexts demo and reader stay as they are.')
   process.stdout.write(
     `\nBoth nodes stay up until Ctrl-C. Try, in another terminal:\n` +
-      `  npx stelectl --context demo events --follow\n` +
-      `  npx stelectl --context demo reboot --nodes ${worker}\n` +
-      `  npx stelectl --context reader get config --nodes ${worker}\n\n`,
+      `  ${stelectl} --context demo events --follow\n` +
+      `  ${stelectl} --context demo reboot --nodes ${worker}\n` +
+      `  ${stelectl} --context reader get config --nodes ${worker}\n\n`,
   )
   await watchStatus('demo', { program: stelectlOf(options), config, signal })
+  process.stdout.write('\nstopping the nodes\n')
 }
 
 function findRoot(folder: string): string {

@@ -30,9 +30,11 @@ export class Lifetime implements AsyncDisposable {
     return handle
   }
 
-  /** Gives up the duty to close what was handed over so far: another lifetime has taken it. */
-  forget(): void {
-    this.#closers.length = 0
+  /** Hands the duty to close what was taken so far to a new lifetime, and keeps none of it. */
+  hand(): Lifetime {
+    const next = new Lifetime()
+    next.#closers.push(...this.#closers.splice(0))
+    return next
   }
 
   /** Closes everything once; a second call does nothing. Throws an AggregateError of what failed, after all were tried. */

@@ -63,7 +63,7 @@ export async function raiseDemoCluster(): Promise<DemoCluster> {
   const [controlPlane, worker] = cluster.nodes
   if (controlPlane === undefined || worker === undefined)
     throw new Error('the example manifests describe two machines')
-  rollback.forget()
+  rollback.hand()
   const dispose = async () => {
     await cluster[Symbol.asyncDispose]()
     rmSync(directory, { recursive: true, force: true })

@@ -95,7 +95,7 @@ export async function raise(options: RaiseOptions): Promise<RaisedCluster> {
     const place = placeOf(places, name)
     nodes.push({ name, role, userData, place, machine: await cluster.powerOn(place, userData) })
   }
-  rollback.forget()
+  rollback.hand()
   return new RaisedCluster(secrets, nodes, cluster)
 }
 

@@ -7,8 +7,8 @@ import { basename, join } from 'node:path'
 import { systemClock } from '#kit/clock'
 import { Lifetime } from '#kit/lifetime'
 import { spkiFingerprintOfCertificate } from '#pki'
-import { mergeContext } from '../context.ts'
 import { CliFault } from '../fault.ts'
+import { writeDemoContexts } from './demo-contexts.ts'
 import { gatewayEndpoint } from './local.ts'
 import { raise, type RaisedCluster, type RaisedNode } from './raise.ts'
 import { runStelectl, type CommandResult } from './stelectl.ts'
@@ -32,8 +32,11 @@ export type StoryOptions = {
   readonly signal: AbortSignal
 }
 
+/** Running nodes, and the contexts to reach them by; closing it stops the one and takes out the other. */
+export type Story = AsyncDisposable & { readonly cluster: RaisedCluster }
+
 /** Plays the story up to running nodes. Throws CliFault with the reason when a step does not end as it should. */
-export async function raiseCluster(options: StoryOptions): Promise<RaisedCluster> {
+export async function raiseCluster(options: StoryOptions): Promise<Story> {
   const { stage, signal } = options
   await using rollback = new Lifetime()
   const cluster = rollback.use(
@@ -51,7 +54,7 @@ export async function raiseCluster(options: StoryOptions): Promise<RaisedCluster
       onPowerOff: (node) => stage.say(node, 'powered off', ''),
     }),
   )
-  await writeContexts(options, cluster)
+  rollback.onClose(await writeDemoContexts(options.config, cluster))
   for (const node of cluster.nodes) {
     const status = await cluster.untilReady(node.place, signal)
     if (node.role === 'worker') {
@@ -63,8 +66,8 @@ export async function raiseCluster(options: StoryOptions): Promise<RaisedCluster
     }
     stage.say(node.name, 'ready', `${gatewayEndpoint(node.place)} (mutual TLS)`)
   }
-  rollback.forget()
-  return cluster
+  const kept = rollback.hand()
+  return { cluster, [Symbol.asyncDispose]: async () => kept[Symbol.asyncDispose]() }
 }
 
 /** A reader is refused a reboot; an admin reboots the worker. Throws CliFault when either does not end as it should. */
@@ -105,15 +108,6 @@ async function bootId(run: Run, node: string): Promise<string> {
   const found = /"bootId": ?"([^"]+)"/.exec(answer.stdout)?.[1]
   if (found === undefined) throw new CliFault('failed', `${node} does not tell its boot id`)
   return found
-}
-
-async function writeContexts(options: StoryOptions, cluster: RaisedCluster): Promise<void> {
-  const nodes = cluster.nodes.map(({ name, place }) => ({ name, endpoint: gatewayEndpoint(place) }))
-  const base = { nodes, authorities: cluster.secrets.nodeCa.certificatePem }
-  const demo = await cluster.issue('demo-admin', ['stele:admin'])
-  const reader = await cluster.issue('demo-reader', ['stele:reader'])
-  await mergeContext(options.config, 'demo', { ...base, ...demo })
-  await mergeContext(options.config, 'reader', { ...base, ...reader })
 }
 
 function hoursLeft(notAfter: Date | undefined): string {
