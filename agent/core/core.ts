@@ -13,12 +13,13 @@ import { resumeOperations } from './boot/resume.ts'
 import { watchServices } from './boot/watch-services.ts'
 import type { CoreFlags } from './flags.ts'
 import { readIdentity } from './identity/held.ts'
+import { linuxPlatform } from './linux/platform.ts'
 import { localPorts } from './local/ports.ts'
 import { observe } from './machine/observe.ts'
 import { runMachine } from './machine/run.ts'
 import { Node } from './node.ts'
 import type { PeerCheck } from './peer.ts'
-import type { BootInfo, Ports } from './ports.ts'
+import type { BootInfo, Platform, Ports } from './ports.ts'
 import { Power } from './power.ts'
 import { agentDoor, trustDoor } from './serve.ts'
 import { openDoor } from './server.ts'
@@ -42,12 +43,11 @@ export type CoreOptions = {
 export async function startCore(options: CoreOptions): Promise<AsyncDisposable> {
   const { flags, clock, log, signal } = options
   assertComplete({ agent: pathsOf(agentServices), trust: pathsOf(trustServices) })
-  const paths = nodeDirectory(flags.directory)
   const files = diskFileSystem
-  const ports = localPorts({ directory: flags.directory, userData: flags.userData, files, clock })
+  const platform = await platformOf(options)
+  const { ports, paths, machine } = platform
   const boot = await bootOf(ports, options)
   const state = openState({ directory: paths.state, files, clock, log, boot })
-  const machine = { name: flags.name, addresses: flags.addresses }
   const { committed, configuration, events } = state
   const node = new Node({ machine, boot, ports, clock, log, events, configuration, committed })
   report(node, state)
@@ -68,6 +68,7 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
     { path: paths.coreTrustSocket, uid: flags.peerUids.trust, services: trustDoor(parts) },
   ]
   for (const door of doors) lifetime.use(await openDoor({ ...door, peer: options.peer, log }))
+  platform.shareSockets()
   // Closed before the doors: a stream would hold its door open for as long as its client likes.
   lifetime.onClose(() =>
     streams.abort(new RpcFault('unavailable', 'node_stopping', 'the node stops, or core is restarted')),
@@ -79,7 +80,7 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
     key,
     identities: state.identities,
     book: state.book,
-    files,
+    files: platform.sharedFiles,
     bootRecord: state.boots,
     paths,
   })
@@ -94,6 +95,7 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
       signal: running,
     }),
     watchServices(node, { signal: running }),
+    platform.watch(node, { signal: running }),
     ...(committed.kind === 'none' ? [] : [compareUserData(node, state.boots, { signal: running })]),
   ].map((task) =>
     task.catch((error: unknown) => {
@@ -107,7 +109,22 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
   return lifetime
 }
 
-/** The boot id is init's to give; without it nothing can be proven to a client, so core waits for it. */
+async function platformOf(options: CoreOptions): Promise<Platform> {
+  const { flags, version, clock, log, signal } = options
+  const files = diskFileSystem
+  if (flags.linux !== undefined)
+    return linuxPlatform({ ...flags, ...flags.linux, version, files, clock, log, signal })
+  return {
+    ports: localPorts({ directory: flags.directory, userData: flags.userData, files, clock }),
+    paths: nodeDirectory(flags.directory),
+    machine: { name: flags.name, addresses: flags.addresses },
+    sharedFiles: files,
+    shareSockets: () => undefined,
+    watch: async () => undefined,
+  }
+}
+
+/** The boot id is init's or the kernel's to give; without it nothing can be proven to a client, so core waits for it. */
 async function bootOf(ports: Ports, options: CoreOptions): Promise<BootInfo> {
   const { clock, signal, log } = options
   return retry(() => ports.boot.current({ signal }), {
@@ -117,7 +134,7 @@ async function bootOf(ports: Ports, options: CoreOptions): Promise<BootInfo> {
     clock,
     signal,
     isRetryable: () => true,
-    onRetry: (error, retryInMs) => log.warn('waiting for init', { retryInMs, error }),
+    onRetry: (error, retryInMs) => log.warn('waiting for the boot id', { retryInMs, error }),
   })
 }
 

@@ -1,4 +1,10 @@
-/** What core needs of an operating system. `local/` implements it over a directory and init; nothing else in core touches the host. */
+/**
+ * What core needs of an operating system. `local/` implements it over a directory and init, `linux/` over systemd; nothing else in core touches
+ * the host.
+ */
+import type { Change } from './change.ts'
+import type { MachineState } from './machine/state.ts'
+import type { FileSystem } from './store/file-system.ts'
 
 export type ServiceStateName = 'starting' | 'running' | 'restarting' | 'stopped'
 
@@ -24,7 +30,7 @@ export type ServicePort = {
 }
 
 export type PowerPort = {
-  /** Both return when the host has accepted to do it. */
+  /** Both return when the host has accepted to do it, or end by their signal when it takes core down first. */
   reboot(options: Waiting & { readonly forced: boolean }): Promise<void>
   shutdown(options: Waiting & { readonly forced: boolean }): Promise<void>
 }
@@ -73,4 +79,34 @@ export type Ports = {
   readonly logs: LogPort
   readonly host: HostPort
   readonly userData: readonly UserDataSource[]
+}
+
+/** Of the node, what a platform may look at and say. */
+export type WatchedNode = {
+  readonly name: string
+  readonly machine: { readonly addresses: readonly string[] }
+  readonly state: MachineState
+  readonly findings: ReadonlyMap<string, { readonly message: string; readonly remedy: string }>
+  readonly change: Change
+  setFinding(code: string, finding: { readonly message: string; readonly remedy: string } | undefined): void
+}
+
+/** Where core runs: the ports, and what differs around them. */
+export type Platform = {
+  readonly ports: Ports
+  readonly paths: {
+    readonly state: string
+    readonly coreGatewaySocket: string
+    readonly coreTrustSocket: string
+    readonly gatewayIdentity: string
+    readonly trustIdentity: string
+  }
+  /** What the machine is called and reached at, unless its configuration says otherwise. The addresses may change while core runs. */
+  readonly machine: { readonly name: string; readonly addresses: readonly string[] }
+  /** Writes what gateway and trust read, so that they can. */
+  readonly sharedFiles: FileSystem
+  /** Called when both sockets are bound. */
+  shareSockets(): void
+  /** Looks after the host until the signal aborts. */
+  watch(node: WatchedNode, options: Waiting): Promise<void>
 }
