@@ -82,6 +82,23 @@ export async function removeContext(path: string, name: string): Promise<Context
   return result
 }
 
+/** The contexts with one of them under another name. Throws CliFault `context_unknown` or `context_exists`. Pure. */
+export function renameContext(contexts: Contexts, from: string, to: string): Contexts {
+  const { context } = chooseContext(contexts, from)
+  if (Object.hasOwn(contexts.contexts, to)) {
+    throw new CliFault('context_exists', `there is a context ${JSON.stringify(to)} already`, {
+      hint: `take it away first with stelectl config remove ${to}`,
+    })
+  }
+  const left = Object.entries(contexts.contexts).filter(([name]) => name !== from)
+  const current = contexts.current === from ? to : contexts.current
+  return {
+    version: 1,
+    ...(current === undefined ? {} : { current }),
+    contexts: { ...Object.fromEntries(left), [to]: context },
+  }
+}
+
 /** The file's contexts, or none when there is no file. Throws like `loadContexts` otherwise. */
 export async function loadOrNone(path: string): Promise<Contexts> {
   try {

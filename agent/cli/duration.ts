@@ -16,6 +16,18 @@ export function parseDuration(text: string): number {
   return value
 }
 
+/** The same from `min` to `max`, both written as durations. Throws CliFault `usage`. */
+export function durationBetween(min: string, max: string): (text: string) => number {
+  const [least, most] = [parseDuration(min), parseDuration(max)]
+  return (text) => {
+    const value = parseDuration(text)
+    if (value >= least && value <= most) return value
+    throw new CliFault('usage', `a duration from ${min} to ${max} is expected`, {
+      hint: value < least ? `the shortest is ${min}` : `the longest is ${max}`,
+    })
+  }
+}
+
 /** `0.4 s`, `1.8 s`, `12 s`, `3 min 20 s`: for results. */
 export function formatElapsed(milliseconds: number): string {
   const seconds = milliseconds / 1000
@@ -24,7 +36,7 @@ export function formatElapsed(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
-/** `now`, `in 23 h`, `5 min ago`: how far a moment is, in its largest whole unit. */
+/** `now`, `in 23 h`, `5 min ago`: how far a moment is, rounded in the largest unit that fits. */
 export function formatDistance(at: Date, now: Date): string {
   const distance = at.getTime() - now.getTime()
   const text = largestUnit(Math.abs(distance))
@@ -40,8 +52,11 @@ const UNITS: readonly (readonly [number, string])[] = [
 ]
 
 function largestUnit(milliseconds: number): string | undefined {
-  for (const [size, name] of UNITS) {
-    if (milliseconds >= size) return `${Math.floor(milliseconds / size)} ${name}`
+  for (const [index, [size, name]] of UNITS.entries()) {
+    // What rounds up to a whole one in the next unit is one: 23 h 59 min 59 s is a day.
+    const [fine] = UNITS[index + 1] ?? [size]
+    const isWhole = fine === size ? milliseconds >= size : Math.round(milliseconds / fine) * fine >= size
+    if (isWhole) return `${Math.round(milliseconds / size)} ${name}`
   }
   return undefined
 }

@@ -1,12 +1,17 @@
 /** The same call to several nodes at once: one node's failure never hides another's answer. */
 import { toFailure, worstExit, type ExitCode, type Failure } from './failure.ts'
-import { toErrorData, type Output } from './output.ts'
+import { toErrorData, type Output, type Place } from './output.ts'
 
 export type Outcome<T> =
   | { readonly node: string; readonly kind: 'answer'; readonly value: T }
-  | { readonly node: string; readonly kind: 'failure'; readonly failure: Failure }
+  | { readonly node: string; readonly kind: 'failure'; readonly failure: Failure; readonly address?: string }
 
-type Callee = { readonly name: string; readonly explain?: (error: unknown) => Promise<unknown> }
+type Callee = {
+  readonly name: string
+  /** Where it is dialled; told when the way there is what failed. */
+  readonly address?: string
+  readonly explain?: (error: unknown) => Promise<unknown>
+}
 
 /** Calls every node in parallel; returns the outcomes in the order of the nodes. Never rejects. */
 export async function fanOut<N extends Callee, T>(
@@ -22,6 +27,7 @@ export async function fanOut<N extends Callee, T>(
           node: node.name,
           kind: 'failure',
           failure: toFailure((await node.explain?.(error)) ?? error),
+          ...(node.address === undefined ? {} : { address: node.address }),
         }
       }
     }),
@@ -34,16 +40,27 @@ export function answers<T>(outcomes: readonly Outcome<T>[]): readonly { node: st
   )
 }
 
-/** The failures, the same one on every node told once and without a node, so that one cause reads as one line. Pure. */
+const UNREACHABLE: ExitCode = 5
+
+/**
+ * The failures. The same one on every node is told once and without a node, so that one cause reads as one line; but which node cannot be reached,
+ * and where it was looked for, is always told. Pure.
+ */
 export function groupFailures(
   outcomes: readonly Outcome<unknown>[],
-): readonly { readonly node: string | undefined; readonly failure: Failure }[] {
+): readonly { readonly place: Place | undefined; readonly failure: Failure }[] {
   const failed = outcomes.flatMap((outcome) => (outcome.kind === 'failure' ? [outcome] : []))
   const [first] = failed
   if (first === undefined) return []
   const isSame = failed.every(({ failure }) => sameText(failure, first.failure))
-  if (isSame && failed.length === outcomes.length) return [{ node: undefined, failure: first.failure }]
-  return failed
+  const isUnreachable = first.failure.exit === UNREACHABLE
+  if (isSame && failed.length === outcomes.length && !isUnreachable) {
+    return [{ place: undefined, failure: first.failure }]
+  }
+  return failed.map(({ node, address, failure }) => ({
+    failure,
+    place: { node, ...(failure.exit === UNREACHABLE && address !== undefined ? { address } : {}) },
+  }))
 }
 
 /**
@@ -67,7 +84,7 @@ export function report<T>(
 
 /** Prints the failures alone. Returns the worst exit code. */
 export function reportFailures(output: Output, outcomes: readonly Outcome<unknown>[]): ExitCode {
-  for (const { node, failure } of groupFailures(outcomes)) output.failure(failure, node)
+  for (const { place, failure } of groupFailures(outcomes)) output.failure(failure, place)
   return worstExit(outcomes.map((outcome) => (outcome.kind === 'failure' ? outcome.failure.exit : 0)))
 }
 

@@ -1,8 +1,9 @@
 /** Local files: capped on the way in, atomic and private on the way out. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { CliFault } from './fault.ts'
 
 /** Longest document that a node would take; a longer file is refused before it is read whole. */
@@ -10,9 +11,15 @@ export const MAX_DOCUMENT_BYTES = 1024 * 1024
 
 export type Input = { readonly bytes: Buffer; readonly label: string }
 
-/** Bytes of a file, or of stdin for `-`. Throws CliFault `file_unreadable` or `file_too_large`. */
-export async function readInput(path: string, maxBytes = MAX_DOCUMENT_BYTES): Promise<Input> {
-  if (path === '-') return { bytes: await readCapped(process.stdin, '<stdin>', maxBytes), label: '<stdin>' }
+export type ReadOptions = {
+  readonly maxBytes?: number
+  /** Ends the reading of stdin, where nobody knows when the last byte comes. */
+  readonly signal?: AbortSignal
+}
+
+/** Bytes of a file, or of stdin for `-`. Throws CliFault `file_unreadable` or `file_too_large`, or the signal's reason. */
+export async function readInput(path: string, options: ReadOptions = {}): Promise<Input> {
+  if (path === '-') return { bytes: await readStream(process.stdin, '<stdin>', options), label: '<stdin>' }
   const handle = await open(path, constants.O_RDONLY).catch((cause: unknown) => {
     throw new CliFault('file_unreadable', `${path} cannot be opened`, {
       hint: 'name a file that exists and that you may read, or - for stdin',
@@ -20,8 +27,11 @@ export async function readInput(path: string, maxBytes = MAX_DOCUMENT_BYTES): Pr
     })
   })
   try {
+    if ((await handle.stat()).isDirectory()) {
+      throw new CliFault('file_unreadable', `${path} is a folder`, { hint: 'name a file, or - for stdin' })
+    }
     return {
-      bytes: await readCapped(handle.createReadStream({ autoClose: false }), path, maxBytes),
+      bytes: await readStream(handle.createReadStream({ autoClose: false }), path, options),
       label: path,
     }
   } finally {
@@ -31,16 +41,38 @@ export async function readInput(path: string, maxBytes = MAX_DOCUMENT_BYTES): Pr
 
 /**
  * Replaces a file as a whole (temporary file, flush, rename), readable by its owner alone. A link is followed, not replaced. With `exclusive` an
- * existing file is refused: CliFault `file_exists`.
+ * existing file is refused: CliFault `file_exists`. What the system refuses is CliFault `file_unwritable`.
  */
 export async function writePrivate(
   path: string,
   text: string,
   options: { readonly exclusive?: boolean } = {},
 ): Promise<void> {
-  if (options.exclusive === true) return writeNew(path, text)
+  try {
+    if (options.exclusive === true) await writeNew(path, text)
+    else await replace(path, text)
+  } catch (cause) {
+    throw cause instanceof CliFault ? cause : unwritable(path, cause)
+  }
+}
+
+/** Refuses, before anything is made, what `writePrivate` with `exclusive` would refuse. Throws CliFault `file_exists`. */
+export async function requireNew(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    if (await isThere(path)) throw exists(path)
+  }
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path).catch(() => path)
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(target))
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`)
   try {
     await writeAndFlush(temporary, text)
@@ -52,14 +84,26 @@ export async function writePrivate(
 }
 
 async function writeNew(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   try {
     await writeAndFlush(path, text)
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause
-    throw new CliFault('file_exists', `${path} exists already`, {
-      hint: 'name another file, or say --force to replace it',
-      cause,
+    if (codeOf(cause) === 'EEXIST') throw exists(path, cause)
+    throw cause
+  }
+}
+
+/**
+ * Folders one by one, from the first that is missing. Not by mkdir's `recursive`: it tries for ever, and deaf to signals, where a folder answers
+ * ENOENT to what is made in it, as /proc does.
+ */
+async function makeFolder(path: string): Promise<void> {
+  const missing: string[] = []
+  for (let at = resolve(path); !(await isThere(at)) && at !== dirname(at); at = dirname(at))
+    missing.unshift(at)
+  for (const folder of missing) {
+    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error
     })
   }
 }
@@ -74,21 +118,24 @@ async function writeAndFlush(path: string, text: string): Promise<void> {
   }
 }
 
-async function readCapped(
-  stream: AsyncIterable<Buffer | string>,
+/** Every byte of a stream. Throws CliFault `file_unreadable`, `file_too_large`, or the signal's reason at once. */
+export async function readStream(
+  stream: Readable,
   label: string,
-  maxBytes: number,
+  options: ReadOptions = {},
 ): Promise<Buffer> {
+  const { maxBytes = MAX_DOCUMENT_BYTES, signal } = options
   const chunks: Buffer[] = []
   let length = 0
   try {
-    for await (const chunk of stream) {
-      const bytes = Buffer.from(chunk)
+    for await (const chunk of signal === undefined ? stream : addAbortSignal(signal, stream)) {
+      const bytes = Buffer.from(chunk as Buffer | string) // a byte stream gives nothing else
       length += bytes.length
       if (length > maxBytes) throw tooLarge(label, maxBytes)
       chunks.push(bytes)
     }
   } catch (cause) {
+    signal?.throwIfAborted()
     if (cause instanceof CliFault) throw cause
     throw new CliFault('file_unreadable', `${label} cannot be read`, { cause })
   }
@@ -97,4 +144,22 @@ async function readCapped(
 
 function tooLarge(label: string, maxBytes: number): CliFault {
   return new CliFault('file_too_large', `${label} is larger than ${maxBytes / 1024} KiB`)
+}
+
+function exists(path: string, cause?: unknown): CliFault {
+  return new CliFault('file_exists', `${path} exists already`, {
+    hint: 'name another file, or say --force to replace it',
+    cause,
+  })
+}
+
+function unwritable(path: string, cause: unknown): CliFault {
+  return new CliFault('file_unwritable', `${path} cannot be written: ${codeOf(cause) ?? 'unknown reason'}`, {
+    hint: 'name a place where you may make files, on a disk that has room',
+    cause,
+  })
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

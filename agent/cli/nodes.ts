@@ -1,7 +1,7 @@
 /** From the command line to open clients: which nodes are meant, and the way to each. */
 import type { agentServices } from '#api'
 import type { Client } from '#rpc'
-import { parseEndpoint, type Endpoint } from '#kit/endpoint'
+import { formatEndpoint, parseEndpoint, type Endpoint } from '#kit/endpoint'
 import { withDeadline } from '#kit/lifetime'
 import { retry } from '#kit/retry'
 import { chooseContext, loadContexts, type Context } from './context.ts'
@@ -16,6 +16,8 @@ export type Target = { readonly name: string; readonly endpoint: Endpoint }
 
 export type Node = {
   readonly name: string
+  /** host:port */
+  readonly address: string
   readonly client: AgentClient
   /** A new connection, for waiting out a restart of the node. The caller closes it. */
   readonly connect: () => AgentClient
@@ -46,6 +48,7 @@ export async function withNodes<T>(run: Run<unknown>, use: (selection: Selection
     for (const target of targets) {
       nodes.push({
         name: target.name,
+        address: formatEndpoint(target.endpoint),
         client: open(target),
         connect: () => open(target),
         explain: (error) => explain(error, { endpoint: target.endpoint, tls, signal: run.signal }),

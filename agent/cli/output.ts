@@ -22,6 +22,9 @@ export type OutputOptions = { readonly stdout: Sink; readonly stderr: Sink; read
 /** A line that changes while something is awaited; nothing at all off a terminal. */
 export type Progress = { readonly update: (text: string) => void; readonly end: () => void }
 
+/** The node of a failure, and its address when that matters. */
+export type Place = { readonly node: string; readonly address?: string }
+
 type Colour = 'yellow' | 'red'
 
 export class Output {
@@ -89,12 +92,12 @@ export class Output {
   }
 
   /** `error: CODE: message` and its hint; one JSON object with `-o json`. */
-  failure(failure: Failure, node?: string): void {
+  failure(failure: Failure, place?: Place): void {
     if (this.format === 'json') {
-      this.#stderr.write(`${toJson({ error: toErrorData(failure, node) })}\n`)
+      this.#stderr.write(`${toJson({ error: toErrorData(failure, place) })}\n`)
       return
     }
-    const where = node === undefined ? '' : `${printable(node)}: `
+    const where = place === undefined ? '' : `${printable(describePlace(place))}: `
     const lines = failure.message.split('\n').map(printable)
     this.#stderr.write(
       `${this.#paintError('red', 'error:')} ${failure.status}: ${where}${lines.join('\n       ')}\n`,
@@ -154,14 +157,19 @@ export function wantsColour(env: Readonly<Record<string, string | undefined>>): 
   return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
+/** `prod-cp-1 (10.0.0.1:50000)`; the address alone when it is the name. Pure. */
+export function describePlace({ node, address }: Place): string {
+  return address === undefined || address === node ? node : `${node} (${address})`
+}
+
 /** The failure as programs read it, on stderr and inside the rows of a fan-out. */
-export function toErrorData(failure: Failure, node?: string): Record<string, string> {
+export function toErrorData(failure: Failure, place?: Place): Record<string, string> {
   return {
     code: failure.code,
     status: failure.status,
     message: failure.message,
     ...(failure.hint === undefined ? {} : { hint: failure.hint }),
     ...(failure.incident === undefined ? {} : { incident: failure.incident }),
-    ...(node === undefined ? {} : { node }),
+    ...place,
   }
 }

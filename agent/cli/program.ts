@@ -5,6 +5,7 @@ import { addApply } from './command/apply.ts'
 import { addCompletion } from './command/completion.ts'
 import { addContext } from './command/context.ts'
 import { addCredential } from './command/credential.ts'
+import { addEvent } from './command/event.ts'
 import { addGen } from './command/gen.ts'
 import { addGet } from './command/get.ts'
 import { exitCodeHelp } from './command/help.ts'
@@ -23,7 +24,7 @@ type Group = { readonly title: string; readonly add: readonly ((program: Command
 
 const GROUPS: readonly Group[] = [
   { title: 'Make a cluster:', add: [addGen, addRender, addValidate] },
-  { title: 'Look:', add: [addStatus, addService, addLog, addGet, addVersion] },
+  { title: 'Look:', add: [addStatus, addService, addLog, addEvent, addGet, addVersion] },
   { title: 'Change:', add: [addApply, addPower, addCredential] },
   { title: 'This machine:', add: [addContext] },
 ]
@@ -31,7 +32,7 @@ const GROUPS: readonly Group[] = [
 /** Every verb, ready to parse. */
 export function buildProgram(host: Host): Command {
   const program = buildVerbs(host)
-  addCompletion(program, host, () => buildVerbs(host))
+  addCompletion(program, host)
   shareOptions(program)
   return program
 }
@@ -70,21 +71,24 @@ export async function runProgram(program: Command, host: Host, words: readonly s
       host.settle(exitOf(toFailure(host.signal.reason).code))
       return
     }
-    if (error instanceof CommanderError) host.settle(await settleUsage(program, host.output, error))
+    if (error instanceof CommanderError)
+      host.settle(await settleUsage(program, host.output, { error, words }))
     else host.settle(await fail(program, host.output, toFailure(error)))
   }
 }
 
 const SHOWN: readonly string[] = ['commander.helpDisplayed', 'commander.version']
 
-async function settleUsage(program: Command, output: Output, error: CommanderError): Promise<ExitCode> {
+type Misuse = { readonly error: CommanderError; readonly words: readonly string[] }
+
+async function settleUsage(program: Command, output: Output, { error, words }: Misuse): Promise<ExitCode> {
   if (SHOWN.includes(error.code)) return 0
   if (error.code === 'commander.help') return 2
-  return fail(program, output, usageFailure(error))
+  return fail(program, output, usageFailure(error, verbOf(program, words)))
 }
 
 /** Pure: commander's sentence as one of ours. */
-export function usageFailure(error: CommanderError): Failure {
+export function usageFailure(error: CommanderError, verbName = ''): Failure {
   const text = error.message.replace(/^error: /, '')
   const guess = /\n\((Did you mean .+\?)\)$/s.exec(text)
   const [first = 'the command line is wrong'] = text.split('\n')
@@ -92,9 +96,30 @@ export function usageFailure(error: CommanderError): Failure {
     code: 'usage',
     status: 'USAGE',
     message: first,
-    hint: guess?.[1] === undefined ? 'stelectl help shows every verb' : guess[1].replace(/^D/, 'd'),
+    hint: hintOf(text, guess?.[1], verbName),
     exit: 2,
   }
+}
+
+function hintOf(text: string, guess: string | undefined, verbName: string): string {
+  if (text.includes("'--no-wait'")) return 'say --wait false'
+  if (guess !== undefined) return guess.replace(/^D/, 'd')
+  return verbName === ''
+    ? 'stelectl help shows every verb'
+    : `stelectl ${verbName} --help shows what it takes`
+}
+
+/** The verb that the words begin, as in `service restart`; empty when they begin none. */
+function verbOf(program: Command, words: readonly string[]): string {
+  const names: string[] = []
+  let at = program
+  for (const word of words) {
+    const next = at.commands.find((command) => command.name() === word)
+    if (next === undefined) continue
+    names.push(word)
+    at = next
+  }
+  return names.join(' ')
 }
 
 async function fail(program: Command, output: Output, failure: Failure): Promise<ExitCode> {

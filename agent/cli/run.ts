@@ -37,7 +37,7 @@ export type Run<Options = Record<never, never>> = Host & {
 type SharedOptions = {
   readonly context?: string
   readonly config?: string
-  readonly nodes?: string
+  readonly nodes?: readonly string[]
   readonly output?: Format
   readonly timeout?: number
 }
@@ -63,7 +63,7 @@ export function verb<Options>(host: Host, act: (run: Run<Options>) => Promise<Ex
       shared: {
         configPath: shared.config ?? defaultConfigPath(host.env),
         context: shared.context,
-        nodes: shared.nodes === undefined ? undefined : splitNames(shared.nodes),
+        nodes: shared.nodes === undefined ? undefined : splitNames(shared.nodes.join(',')),
         timeoutMs: shared.timeout,
       },
       options: command.opts<Options & Record<string, unknown>>(),
@@ -74,21 +74,27 @@ export function verb<Options>(host: Host, act: (run: Run<Options>) => Promise<Ex
 }
 
 /** A whole number from `min` to `max` as an option's argument. Throws CliFault `usage`. */
-export function wholeNumber(min: number, max: number): (text: string) => number {
+export function wholeNumber(min: number, max: number, hint?: string): (text: string) => number {
   return (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= min && value <= max)) {
-      throw new CliFault('usage', `a whole number from ${min} to ${max} is expected`)
+      throw new CliFault('usage', `a whole number from ${min} to ${max} is expected`, {
+        hint: hint ?? `write digits alone, as in ${Math.max(min, Math.min(20, max))}`,
+      })
     }
     return value
   }
 }
 
-/** The shared options of a command and its parents, the nearest first. */
+/** The shared options of a command and its parents, the nearest first; nodes named at each of them are all meant. */
 export function effectiveShared(command: Command): SharedOptions {
-  let merged: Record<string, unknown> = {}
-  for (let at: Command | null = command; at !== null; at = at.parent) merged = { ...given(at), ...merged }
-  return merged // commander parsed each of them by the definitions below
+  let merged: SharedOptions = {}
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const here: SharedOptions = given(at) // commander parsed each of them by the definitions below
+    const nodes = [...(here.nodes ?? []), ...(merged.nodes ?? [])]
+    merged = { ...here, ...merged, ...(nodes.length === 0 ? {} : { nodes }) }
+  }
+  return merged
 }
 
 function hasShort(known: Option, option: Option): boolean {
@@ -107,10 +113,16 @@ function sharedOptions(): Option[] {
   return [
     new Option('-c, --context <name>', 'context to use instead of the current one').helpGroup(group),
     new Option('--config <file>', 'file of contexts').helpGroup(group),
-    new Option('-n, --nodes <list>', 'names of nodes, or endpoints, with commas between').helpGroup(group),
+    new Option('-n, --nodes <list>', 'names of nodes, or endpoints, with commas between; may be given again')
+      .argParser(append)
+      .helpGroup(group),
     new Option('-o, --output <format>', 'how to print').choices([...FORMATS]).helpGroup(group),
     new Option('--timeout <duration>', 'how long to wait').argParser(parseDuration).helpGroup(group),
   ]
+}
+
+function append(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value]
 }
 
 function splitNames(list: string): readonly string[] {

@@ -18,8 +18,8 @@ export async function writeSecrets(
 }
 
 /** Reads secrets back. Throws CliFault `secrets_invalid`, `file_unreadable`. */
-export async function readSecrets(path: string): Promise<ClusterSecrets> {
-  const { bytes, label } = await readInput(path)
+export async function readSecrets(path: string, signal: AbortSignal): Promise<ClusterSecrets> {
+  const { bytes, label } = await readInput(path, { signal })
   const data = await readYaml(bytes.toString('utf8'))
   if (!data.ok) throw notSecrets(label, data.error)
   const { parseClusterSecrets } = await import('#pki')

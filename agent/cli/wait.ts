@@ -2,7 +2,7 @@
  * Waiting for what a call set in motion. Progress comes from the event stream, the end from proof alone: a new boot id, a revision in force. The
  * connection may drop as often as it likes meanwhile; only a refusal of our certificate or role, or the deadline, ends the waiting early.
  */
-import type { Event, MachineState, VersionResponse } from '#api'
+import type { Event, MachineState, Service, ServiceState, VersionResponse } from '#api'
 import type { Clock } from '#kit/clock'
 import { withDeadline } from '#kit/lifetime'
 import { formatElapsed } from './duration.ts'
@@ -54,6 +54,48 @@ export async function waitForRevision(
   })
 }
 
+export type RestartProof = { readonly before: Service; readonly after: Service; readonly elapsedMs: number }
+
+/** Waits until the service runs in another process than `before`. Throws CliFault `wait_deadline`, or the refusal. */
+export async function waitForService(before: Service, options: WaitOptions): Promise<RestartProof> {
+  const started = options.clock.monotonic()
+  const after = await untilProof(options, `${before.name} does not run anew`, async (client, call) => {
+    const { services } = await client.service.list({}, call)
+    return services.find((one) => one.name === before.name && isRunningAnew(before, one))
+  })
+  return { before, after, elapsedMs: options.clock.monotonic() - started }
+}
+
+/** A new process id; where that came round again, a later begin. */
+function isRunningAnew(before: Service, now: Service): boolean {
+  if (now.state !== RUNNING) return false
+  return now.pid !== before.pid || (now.since?.getTime() ?? 0) > (before.since?.getTime() ?? Infinity)
+}
+
+/** `worker-1 restarted gateway  pid 41 → 57  in 0.8 s` */
+export function describeRestart(node: string, { before, after, elapsedMs }: RestartProof): string {
+  const pids = `pid ${before.pid === 0 ? 'none' : before.pid} → ${after.pid}`
+  return `${node} restarted ${after.name}  ${pids}  in ${formatElapsed(elapsedMs)}`
+}
+
+/** Says how far it came when the person leaves: whether the node had accepted what it was asked for. Other errors pass as they are. */
+export async function untilInterrupted<T>(
+  signal: AbortSignal,
+  what: string,
+  act: (accept: () => void) => Promise<T>,
+): Promise<T> {
+  let isAccepted = false
+  try {
+    return await act(() => (isAccepted = true))
+  } catch (error) {
+    if (!signal.aborted) throw error
+    const state = isAccepted
+      ? `the ${what} had been accepted and goes on`
+      : `it is not known whether the ${what} was accepted`
+    throw new CliFault('interrupted', `interrupted; ${state}`, { hint: 'stelectl status -w', cause: error })
+  }
+}
+
 /** `worker-1 rebooted  boot 1b2c0f5e… → 9f3e77aa…  in 1.8 s` */
 export function describeReboot(node: string, proof: RebootProof): string {
   const boots = `boot ${shortId(proof.oldBootId)} → ${shortId(proof.newBootId)}`
@@ -71,6 +113,7 @@ const PROBE_DEADLINE_MS = 3000
 const PAUSE_MS = 200
 const RECENT_EVENTS = 16
 const BOOTING: MachineState.BOOTING = 1
+const RUNNING: ServiceState.RUNNING = 2
 
 async function untilProof<T>(options: WaitOptions, missing: string, probe: Probe<T>): Promise<T> {
   const signal = withDeadline(options.signal, options.deadlineMs, () => overdue(options, missing))
@@ -146,7 +189,7 @@ function mayPass(error: unknown): boolean {
 function overdue(options: WaitOptions, missing: string): CliFault {
   return new CliFault(
     'wait_deadline',
-    `${options.node} did not get there within ${formatElapsed(options.deadlineMs)}: ${missing}`,
+    `did not get there within ${formatElapsed(options.deadlineMs)}: ${missing}`,
     { hint: 'it may still do so: look with stelectl status -w; wait longer with --timeout' },
   )
 }

@@ -4,9 +4,8 @@
  * Invariant: what cannot be read is not shown at all; comments are never shown, since nobody checks what people write into them.
  */
 import { printYaml } from './document/print.ts'
+import { MASK } from './mask.ts'
 import { readConfiguration, type NodeConfiguration } from './node-configuration.ts'
-
-const MASK = '[secret]'
 
 /** Paths whose values are secret; `*` is any one step. A row for a mapping or list masks the text in it. */
 const SECRET: readonly string[] = [

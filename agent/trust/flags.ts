@@ -4,6 +4,7 @@ import { parseEndpoint, type Endpoint } from '#kit/endpoint'
 import { Fault } from '#kit/fault'
 import type { ConnectionLimits } from '#rpc'
 import { DEFAULT_POLICY, type ThrottlePolicy } from './throttle.ts'
+import { DEFAULT_TURNS, type TurnPolicy } from './turn-queue.ts'
 
 export class TrustFault extends Fault<'flag_invalid'> {}
 
@@ -13,6 +14,8 @@ export type TrustFlags = {
   readonly identity: string
   readonly connections: ConnectionLimits
   readonly throttle: ThrottlePolicy
+  readonly turns: TurnPolicy
+  readonly waitMs: number
   readonly maxMessageBytes: number
   readonly idleMs: number
   readonly deadlineMs: number
@@ -33,6 +36,8 @@ export function readFlags(argv: readonly string[]): TrustFlags {
     identity,
     connections: { pending: 128, total: 256, perOwner: 16, handshakeTimeoutMs: 5_000 },
     throttle: DEFAULT_POLICY,
+    turns: DEFAULT_TURNS,
+    waitMs: 5_000,
     // Room for a request that is far too large, so that it is told which rule it broke; the rule itself says 8 KiB.
     maxMessageBytes: 128 * 1024,
     idleMs: 15_000,

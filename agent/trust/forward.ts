@@ -1,11 +1,13 @@
 /**
- * TrustService as strangers see it: sizes are checked, guessing is slowed, everything else is core's to decide.
+ * TrustService as strangers see it: sizes are checked, guessing is slowed, calls take turns, everything else is core's to decide.
  *
  * Invariants: a wrong username, a wrong password and a credential that is expired, used up, revoked or not there get the same answer; a password
- * never reaches a log; an error of the way to core is told in our own words.
+ * never reaches a log; an error of the way to core is told in our own words; a call that core was asked keeps its place until core has answered, and
+ * counts, even when its client has left: core checks the password all the same.
  */
 import type { trustServices, TrustServiceService } from '#api'
 import type { Clock } from '#kit/clock'
+import { withDeadline } from '#kit/lifetime'
 import type { Log } from '#kit/log'
 import {
   addressOwner,
@@ -16,7 +18,8 @@ import {
   type Client,
   type Handlers,
 } from '#rpc'
-import type { Admission, JoinThrottle } from './throttle.ts'
+import type { JoinThrottle, Refusal } from './throttle.ts'
+import { TurnQueue, type Turn, type TurnPolicy } from './turn-queue.ts'
 
 /** A call, and the IP address it came from. */
 export type TrustContext = CallContext & { readonly address: string }
@@ -24,6 +27,9 @@ export type TrustContext = CallContext & { readonly address: string }
 export type ForwardOptions = {
   readonly core: Client<typeof trustServices>
   readonly throttle: JoinThrottle
+  readonly turns: TurnPolicy
+  /** The longest that a call waits for its turn. */
+  readonly waitMs: number
   readonly clock: Clock
   readonly log: Log
   readonly deadlineMs: number
@@ -41,74 +47,145 @@ export function trustHandlers(options: ForwardOptions): Handlers<typeof TrustSer
     ratePerSecond: 10,
     burst: 50,
   })
-  const { core } = options
+  const { core, throttle, clock } = options
+  const turns = new TurnQueue(options.turns, (address) => throttle.hasFailed(address, clock.monotonic()))
+  const callOf = (context: TrustContext, username: string | undefined): Call => {
+    return { options, turns, refusals, context, username, owner: addressOwner(context.address) }
+  }
   return {
     sign: (request, context) =>
-      throttled({ options, refusals, context, username: request.username }, async () => {
-        requireCsr(request.csr)
-        // Told like a wrong one: that it cannot be right is nobody's business.
-        if (request.username.length > MAX_USERNAME || Buffer.byteLength(request.password) > MAX_PASSWORD)
-          throw joinRefused()
-        return core.trust.sign(request, forwarded(options, context))
+      throttled(callOf(context, request.username), {
+        check: () => {
+          requireCsr(request.csr)
+          // Told like a wrong one: that it cannot be right is nobody's business.
+          if (request.username.length > MAX_USERNAME || Buffer.byteLength(request.password) > MAX_PASSWORD)
+            throw joinRefused()
+        },
+        ask: () => core.trust.sign(request, forwarded(options, context)),
       }),
     renew: (request, context) =>
-      throttled({ options, refusals, context, username: undefined }, async () => {
-        requireCsr(request.csr)
-        if (request.certificate.length > MAX_CERTIFICATE || request.signature.length > MAX_SIGNATURE)
-          throw new RpcFault(
-            'invalid_argument',
-            'renewal_too_large',
-            'the certificate or the signature is too large',
-          )
-        return core.trust.renew(request, forwarded(options, context))
+      throttled(callOf(context, undefined), {
+        check: () => {
+          requireCsr(request.csr)
+          if (request.certificate.length > MAX_CERTIFICATE || request.signature.length > MAX_SIGNATURE)
+            throw new RpcFault(
+              'invalid_argument',
+              'renewal_too_large',
+              'the certificate or the signature is too large',
+            )
+        },
+        ask: () => core.trust.renew(request, forwarded(options, context)),
       }),
   }
 }
 
-type Throttled = {
+type Call = {
   readonly options: ForwardOptions
+  readonly turns: TurnQueue
   readonly refusals: LimitedLog
   readonly context: TrustContext
   readonly username: string | undefined
+  /** Whom the call counts for. */
+  readonly owner: string
 }
 
-async function throttled<T>(call: Throttled, act: () => Promise<T>): Promise<T> {
-  const { options, refusals, context } = call
+type Work<T> = {
+  /** Throws what needs no answer of core. */
+  check(): void
+  ask(): Promise<T>
+}
+
+async function throttled<T>(call: Call, work: Work<T>): Promise<T> {
+  const { options, context, owner } = call
   const { throttle, clock } = options
-  const owner = addressOwner(context.address)
-  const said = {
-    rpc: context.path,
-    request: context.requestId,
-    from: context.address,
-    username: printable(call.username),
-  }
-  const admission = throttle.admit(owner, clock.monotonic())
-  if (admission.kind === 'refused') {
-    refusals.warn('call refused', {
-      ...said,
-      code: CODES[admission.reason][0],
-      retryAfterMs: admission.retryAfterMs,
-    })
-    throw slowed(admission)
-  }
+  refuseIf(call, throttle.admit(owner, clock.monotonic()))
   try {
-    const answer = await act()
-    throttle.succeeded(owner)
-    return answer
+    work.check()
   } catch (error) {
-    const fault = toClient(error)
-    const isGuess = fault.status === 'unauthenticated' || fault.status === 'permission_denied'
-    const lockedMs = isGuess ? throttle.failed(owner, call.username ?? '', clock.monotonic()) : 0
-    refusals.warn('call refused', { ...said, code: fault.code, ...(lockedMs === 0 ? {} : { lockedMs }) })
-    throw fault
+    throw failed(call, error)
+  }
+  const turn = call.turns.enter(owner)
+  if (!(await isGranted(turn, call))) {
+    context.signal.throwIfAborted()
+    refuseIf(call, throttle.turnedAway(owner, clock.monotonic()))
+  }
+  return untilAborted(askedInTurn(call, work, turn), context.signal)
+}
+
+async function isGranted(turn: Turn, { options, context }: Call): Promise<boolean> {
+  const late = () => new RpcFault('deadline_exceeded', 'deadline_exceeded', 'no turn in time')
+  const wait = withDeadline(context.signal, options.waitMs, late)
+  if (wait.aborted) turn.giveUp()
+  wait.addEventListener('abort', () => turn.giveUp(), { once: true })
+  try {
+    return await turn.granted
   } finally {
-    admission.release()
+    wait.dispose()
+  }
+}
+
+/** Its failure is counted before the turn ends, so that the next turn is decided knowing of it. */
+async function askedInTurn<T>(call: Call, work: Work<T>, turn: Turn): Promise<T> {
+  const { throttle, clock } = call.options
+  try {
+    // Other calls of the address may have failed while this one waited.
+    refuseIf(call, throttle.lockOf(call.owner, clock.monotonic()))
+    const answer = await asked(call, work)
+    throttle.succeeded(call.owner)
+    return answer
+  } finally {
+    turn.end()
+  }
+}
+
+async function asked<T>(call: Call, work: Work<T>): Promise<T> {
+  try {
+    return await work.ask()
+  } catch (error) {
+    throw failed(call, error)
+  }
+}
+
+/** What the client is told of `error`, once it is counted and logged. */
+function failed(call: Call, error: unknown): RpcFault {
+  const { throttle, clock } = call.options
+  const fault = toClient(error)
+  const isGuess = fault.status === 'unauthenticated' || fault.status === 'permission_denied'
+  const lockedMs = isGuess ? throttle.failed(call.owner, call.username ?? '', clock.monotonic()) : 0
+  say(call, { code: fault.code, ...(lockedMs === 0 ? {} : { lockedMs }) })
+  return fault
+}
+
+function refuseIf(call: Call, refusal: Refusal | undefined): void {
+  if (refusal === undefined) return
+  say(call, { code: CODES[refusal.reason][0], retryAfterMs: refusal.retryAfterMs })
+  throw slowed(refusal)
+}
+
+function say({ refusals, context, username }: Call, why: Readonly<Record<string, unknown>>): void {
+  const { path: rpc, requestId: request, address: from } = context
+  refusals.warn('call refused', { rpc, request, from, username: printable(username), ...why })
+}
+
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    // The reason of the signal of a call is an RpcFault.
+    stop = () => reject(signal.reason as RpcFault)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 
 function forwarded(options: ForwardOptions, context: TrustContext) {
   return {
-    signal: context.signal,
+    // Not that of the client: see above.
+    signal: new AbortController().signal,
     deadlineMs: options.deadlineMs,
     waitForReady: true,
     metadata: { 'stele-peer-address': context.address, [REQUEST_ID_HEADER]: context.requestId },
@@ -124,14 +201,13 @@ function requireCsr(csr: string): void {
   )
 }
 
-const CODES: Readonly<Record<Extract<Admission, { kind: 'refused' }>['reason'], readonly [string, string]>> =
-  {
-    locked_out: ['join_locked_out', 'too many refused attempts from this address'],
-    rate: ['rate_limited', 'too many calls from this address'],
-    busy: ['node_busy', 'too many nodes join at this moment'],
-  }
+const CODES: Readonly<Record<Refusal['reason'], readonly [string, string]>> = {
+  locked_out: ['join_locked_out', 'too many refused attempts from this address'],
+  rate: ['rate_limited', 'too many calls from this address'],
+  busy: ['node_busy', 'too many nodes join at this moment'],
+}
 
-function slowed(refused: Extract<Admission, { kind: 'refused' }>): RpcFault {
+function slowed(refused: Refusal): RpcFault {
   const [code, message] = CODES[refused.reason]
   return new RpcFault('resource_exhausted', code, message, {
     hint: `try again in ${refused.retryAfterMs} ms`,

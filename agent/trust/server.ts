@@ -16,6 +16,7 @@ import {
 } from '#rpc'
 import { trustHandlers } from './forward.ts'
 import { JoinThrottle, type ThrottlePolicy } from './throttle.ts'
+import type { TurnPolicy } from './turn-queue.ts'
 
 export type TrustOptions = {
   readonly listen: readonly Endpoint[]
@@ -24,6 +25,9 @@ export type TrustOptions = {
   readonly identity: NodeIdentity
   readonly connections: ConnectionLimits
   readonly throttle: ThrottlePolicy
+  readonly turns: TurnPolicy
+  /** The longest that a call waits for its turn. */
+  readonly waitMs: number
   readonly maxMessageBytes: number
   readonly idleMs: number
   readonly deadlineMs: number

@@ -2,13 +2,14 @@
  * How guessing at join credentials is slowed.
  *
  * An address that failed often enough is locked out, twice as long after each further failure. A username that failed often, from wherever, makes
- * every address that fails on it once count as one that failed often; an address that never failed is asked as ever.
+ * every address that fails on it once count as one that failed often; an address that never failed is asked as ever. Calling faster than the rate is
+ * no failure; of an address that has failed it counts as one more.
  *
  * Invariants: pure, `now` in milliseconds of a clock that never steps back; memory is bounded; what one address does never locks out another that has
  * not failed itself.
  */
 import { LRUCache } from 'lru-cache'
-import { fullBucket, takeToken, type Bucket, type BucketPolicy } from '#rpc'
+import { fullBucket, takeToken, type Bucket, type BucketPolicy, type Taken } from '#rpc'
 
 export type ThrottlePolicy = {
   /** Calls of one address, right or wrong. */
@@ -21,9 +22,6 @@ export type ThrottlePolicy = {
   readonly maxLockMs: number
   /** Without a failure for this long everything is forgiven. */
   readonly forgetMs: number
-  /** Calls at a time: of one address, and of all; each costs the memory of one password check. */
-  readonly concurrentPerAddress: number
-  readonly concurrent: number
 }
 
 export const DEFAULT_POLICY: ThrottlePolicy = {
@@ -33,27 +31,20 @@ export const DEFAULT_POLICY: ThrottlePolicy = {
   firstLockMs: 1_000,
   maxLockMs: 300_000,
   forgetMs: 900_000,
-  concurrentPerAddress: 4,
-  concurrent: 16,
 }
 
 type Failures = { readonly count: number; readonly at: number; readonly lockedUntil: number }
 
-export type Admission =
-  | { readonly kind: 'admitted'; release(): void }
-  | {
-      readonly kind: 'refused'
-      readonly reason: 'locked_out' | 'rate' | 'busy'
-      readonly retryAfterMs: number
-    }
+export type Refusal = { readonly reason: 'locked_out' | 'rate' | 'busy'; readonly retryAfterMs: number }
+
+/** How long a call that found no place, or none in time, is asked to stay away. */
+const BUSY_RETRY_MS = 1_000
 
 export class JoinThrottle {
   readonly #policy: ThrottlePolicy
   readonly #addresses: LRUCache<string, Failures>
   readonly #usernames: LRUCache<string, Failures>
   readonly #buckets: LRUCache<string, Bucket>
-  readonly #open = new Map<string, number>()
-  #total = 0
 
   constructor(policy: ThrottlePolicy = DEFAULT_POLICY, remembered = 4096) {
     this.#policy = policy
@@ -63,27 +54,32 @@ export class JoinThrottle {
   }
 
   /** Lets a call of `address` (see `addressOwner`) pass, or says when to try again. */
-  admit(address: string, now: number): Admission {
+  admit(address: string, now: number): Refusal | undefined {
+    const locked = this.lockOf(address, now)
+    if (locked !== undefined) return locked
+    const taken = this.#take(address, now)
+    if (taken.isAllowed) return undefined
+    const lockMs = this.hasFailed(address, now) ? this.#count(address, this.#policy.failures, now) : 0
+    return lockMs > 0
+      ? { reason: 'locked_out', retryAfterMs: lockMs }
+      : { reason: 'rate', retryAfterMs: taken.retryAfterMs }
+  }
+
+  /** The lock on `address`, if it is locked out: it may have become so since its call was admitted. */
+  lockOf(address: string, now: number): Refusal | undefined {
     const { lockedUntil } = this.#failures(this.#addresses, address, now)
-    if (lockedUntil > now)
-      return { kind: 'refused', reason: 'locked_out', retryAfterMs: Math.ceil(lockedUntil - now) }
-    const policy = this.#policy.perAddress
-    const taken = takeToken(this.#buckets.get(address) ?? fullBucket(policy, now), policy, now)
-    this.#buckets.set(address, taken.bucket)
-    if (!taken.isAllowed) return { kind: 'refused', reason: 'rate', retryAfterMs: taken.retryAfterMs }
-    const open = this.#open.get(address) ?? 0
-    if (open >= this.#policy.concurrentPerAddress || this.#total >= this.#policy.concurrent)
-      return { kind: 'refused', reason: 'busy', retryAfterMs: 500 }
-    this.#open.set(address, open + 1)
-    this.#total += 1
-    let isOpen = true
-    return {
-      kind: 'admitted',
-      release: () => {
-        if (isOpen) this.#release(address)
-        isOpen = false
-      },
-    }
+    if (lockedUntil <= now) return undefined
+    return { reason: 'locked_out', retryAfterMs: Math.ceil(lockedUntil - now) }
+  }
+
+  hasFailed(address: string, now: number): boolean {
+    return this.#failures(this.#addresses, address, now).count > 0
+  }
+
+  /** Records that a call found no place: it counts twice toward the rate of its address, so that one that floods runs out of it. */
+  turnedAway(address: string, now: number): Refusal {
+    this.#take(address, now)
+    return { reason: 'busy', retryAfterMs: BUSY_RETRY_MS }
   }
 
   /** Records a refused credential; returns how long the address is locked out for it, 0 when it is not. */
@@ -92,12 +88,7 @@ export class JoinThrottle {
     const userCount = user.count + 1
     this.#usernames.set(username, { count: userCount, at: now, lockedUntil: 0 })
     const isSprayed = userCount > this.#policy.usernameFailures
-    const count = this.#failures(this.#addresses, address, now).count + 1
-    const excess = isSprayed ? count - 1 : count - this.#policy.failures
-    const lockMs =
-      excess < 0 ? 0 : Math.min(this.#policy.maxLockMs, this.#policy.firstLockMs * 2 ** Math.min(excess, 30))
-    this.#addresses.set(address, { count, at: now, lockedUntil: lockMs === 0 ? 0 : now + lockMs })
-    return lockMs
+    return this.#count(address, isSprayed ? 1 : this.#policy.failures, now)
   }
 
   /** A right credential came from this address: its failures are forgiven. Those of the username stay: somebody else may be guessing at it. */
@@ -111,10 +102,20 @@ export class JoinThrottle {
     return { count: 0, at: now, lockedUntil: 0 }
   }
 
-  #release(address: string): void {
-    this.#total -= 1
-    const open = (this.#open.get(address) ?? 1) - 1
-    if (open === 0) this.#open.delete(address)
-    else this.#open.set(address, open)
+  /** One failure more; returns for how long that locks out, given that the `first`-th one is the first to do so. */
+  #count(address: string, first: number, now: number): number {
+    const count = this.#failures(this.#addresses, address, now).count + 1
+    const excess = count - first
+    const { maxLockMs, firstLockMs } = this.#policy
+    const lockMs = excess < 0 ? 0 : Math.min(maxLockMs, firstLockMs * 2 ** Math.min(excess, 30))
+    this.#addresses.set(address, { count, at: now, lockedUntil: lockMs === 0 ? 0 : now + lockMs })
+    return lockMs
+  }
+
+  #take(address: string, now: number): Taken {
+    const policy = this.#policy.perAddress
+    const taken = takeToken(this.#buckets.get(address) ?? fullBucket(policy, now), policy, now)
+    this.#buckets.set(address, taken.bucket)
+    return taken
   }
 }

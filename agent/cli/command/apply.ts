@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { ApplyMode, ApplyResponse } from '#api'
 import { printFindings, readDocument, refusedDocument } from '../document.ts'
-import { formatDistance, parseDuration } from '../duration.ts'
+import { durationBetween, formatDistance } from '../duration.ts'
 import { fanOut, report } from '../fan-out.ts'
 import { toFailure, type ExitCode } from '../failure.ts'
 import { CliFault } from '../fault.ts'
@@ -30,7 +30,7 @@ export function addApply(program: Command, host: Host): void {
     .option(
       '--try <duration>',
       'go back by itself after this long, 5s to 1h, unless it is applied for good',
-      parseDuration,
+      durationBetween('5s', '1h'),
     )
     .option('--stage', 'keep it for the next boot')
     .option(
@@ -52,9 +52,11 @@ const APPLY_WAIT_MS = 60_000
 
 async function apply(run: Run<Options>): Promise<ExitCode> {
   if (run.options.try !== undefined && run.options.stage === true) {
-    throw new CliFault('usage', '--try and --stage exclude each other')
+    throw new CliFault('usage', '--try and --stage exclude each other', {
+      hint: '--try takes effect now and goes back by itself; --stage waits for the next boot',
+    })
   }
-  const document = await readDocument(run.options.file)
+  const document = await readDocument(run.options.file, run.signal)
   const errors = await printFindings(run.output, document.findings)
   if (errors > 0) {
     const failure = toFailure(refusedDocument(document.label, errors))
@@ -138,14 +140,19 @@ async function awaitRevision(run: Run<Options>, node: Node, answer: ApplyRespons
 }
 
 function describe(run: Run<Options>, node: string, answer: ApplyResponse): string {
-  const lines = [
-    answer.diff.trimEnd(),
-    ...answer.changes.map((change) => `  ${change.path}: ${change.effect}`),
-  ]
+  const effects = answer.changes.map((change) => `  ${change.path}: ${change.effect}`)
+  const lines = [hunks(answer.diff), ...(effects.length === 0 ? [] : ['takes effect:', ...effects])]
   const warnings = answer.findings.map(
-    (finding) => `warning: ${run.options.file}:${finding.line}:${finding.column}: ${finding.message}`,
+    ({ line, column, message }) =>
+      `warning: ${run.options.file}${line === 0 ? '' : `:${line}:${column}`}: ${message}`,
   )
   return [...lines, ...warnings, verdict(run, node, answer)].filter((line) => line !== '').join('\n')
+}
+
+/** Pure: a patch without the lines that say nothing here, or that nothing differs. */
+export function hunks(diff: string): string {
+  if (!/^@@/m.test(diff)) return 'no change'
+  return diff.replace(/^(Index: .*|=+)\n/gm, '').trimEnd()
 }
 
 function verdict(run: Run<Options>, node: string, answer: ApplyResponse): string {
@@ -154,6 +161,7 @@ function verdict(run: Run<Options>, node: string, answer: ApplyResponse): string
   if (run.options.stage === true) return `${node} has revision ${answer.revision} staged for the next boot`
   if (answer.tryUntil === undefined) return `${node} has revision ${answer.revision}${reboot}`
   const until = formatDistance(answer.tryUntil, run.clock.now())
-  const keep = `keep it with stelectl apply -f ${run.options.file} --nodes ${node}`
+  const context = run.shared.context === undefined ? '' : ` --context ${run.shared.context}`
+  const keep = `keep it with stelectl${context} apply -f ${run.options.file} --nodes ${node}`
   return `${node} has revision ${answer.revision} on trial, goes back ${until}${reboot}\n${keep}`
 }

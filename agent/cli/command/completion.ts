@@ -1,21 +1,20 @@
 /**
  * `stelectl completion`: a script for the shell, and the hidden verb `complete` that the script asks. Completion never dials a node: contexts and
- * nodes come from the file of contexts, names of services are the fixed ones.
+ * nodes of the chosen one come from the file of contexts, names of services are the fixed ones.
  */
 import { Argument, type Command } from 'commander'
-import { loadOrNone, NO_CONTEXTS } from '../context.ts'
+import { completeWord, readPosition, type Completion } from '../candidate.ts'
+import { BASH_SCRIPT } from '../completion-bash.ts'
+import { chooseContext, defaultConfigPath, loadOrNone, NO_CONTEXTS, type Contexts } from '../context.ts'
 import type { ExitCode } from '../failure.ts'
-import { effectiveShared, verb, type Host, type Run } from '../run.ts'
-import { defaultConfigPath } from '../context.ts'
+import { verb, type Host, type Run } from '../run.ts'
+import { printable } from '../text.ts'
 import { examples } from './help.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
-const SERVICES = ['core', 'gateway', 'trust', 'audit']
+const SERVICES = ['core', 'gateway', 'trust']
 
-type Complete = (value: string, description: string) => void
-
-/** `rebuild` makes a second tree of verbs for the completion library to walk. */
-export function addCompletion(program: Command, host: Host, rebuild: () => Command): void {
+export function addCompletion(program: Command, host: Host): void {
   const completion = program
     .command('completion')
     .description('print a script that completes stelectl in a shell')
@@ -30,39 +29,45 @@ export function addCompletion(program: Command, host: Host, rebuild: () => Comma
     .command('complete', { hidden: true })
     .argument('[words...]')
     .allowUnknownOption()
-    .action(async (words: string[]) => complete(host, rebuild(), words))
+    .action(async (words: string[]) => complete(host, program, words))
 }
 
 async function printScript(run: Run): Promise<ExitCode> {
+  const shell = run.operands[0] as (typeof SHELLS)[number] // commander checked the choice
+  if (shell === 'bash') {
+    run.output.raw(BASH_SCRIPT)
+    return 0
+  }
   const { script } = await import('@bomb.sh/tab')
-  script(run.operands[0] as (typeof SHELLS)[number], 'stelectl', 'stelectl') // commander checked the choice
+  script(shell, 'stelectl', 'stelectl')
   return 0
 }
 
 async function complete(host: Host, program: Command, words: readonly string[]): Promise<void> {
-  const { default: adapt } = await import('@bomb.sh/tab/commander')
-  const root = adapt(program)
-  const shared = effectiveShared(program)
-  const file = await loadOrNone(shared.config ?? defaultConfigPath(host.env)).catch(() => NO_CONTEXTS)
-  const contexts = Object.keys(file.contexts)
-  const nodes = Object.values(file.contexts).flatMap((context) => context.nodes.map((node) => node.name))
-  const offer =
-    (values: readonly string[]) =>
-    (add: Complete): void => {
-      for (const value of values) add(value, '')
-    }
-  for (const command of [root, ...root.commands.values()]) {
-    const byName = new Map([
-      ['context', contexts],
-      ['nodes', nodes],
-    ])
-    for (const [name, values] of byName) {
-      const option = command.options.get(name)
-      if (option !== undefined) option.handler = offer(values)
-    }
+  const position = readPosition(program, words.slice(0, -1))
+  const { config, context } = position.given
+  const file = await loadOrNone(config ?? defaultConfigPath(host.env)).catch(() => NO_CONTEXTS)
+  const completion = completeWord(position, words.at(-1) ?? '', {
+    contexts: Object.keys(file.contexts),
+    nodes: nodesOf(file, context),
+    services: SERVICES,
+  })
+  host.output.raw(linesOf(completion))
+}
+
+function nodesOf(file: Contexts, wanted: string | undefined): readonly string[] {
+  try {
+    return chooseContext(file, wanted).context.nodes.map((node) => node.name)
+  } catch {
+    return []
   }
-  root.commands.get('logs')?.argument('service', offer(SERVICES))
-  root.commands.get('service restart')?.argument('name', offer(SERVICES))
-  root.commands.get('config use')?.argument('name', offer(contexts))
-  root.parse([...words])
+}
+
+/** What the scripts read: a candidate a line, a tab before its description, and whether the shell may offer paths (0) or not (4). */
+function linesOf(completion: Completion): string {
+  if (completion.kind === 'files') return ':0\n'
+  const lines = completion.all.map(({ value, description = '' }) =>
+    description === '' ? printable(value) : `${printable(value)}\t${printable(description)}`,
+  )
+  return [...lines, ':4', ''].join('\n')
 }

@@ -7,6 +7,8 @@ import {
   loadOrNone,
   mergeContexts,
   parseContexts,
+  removeContext,
+  renameContext,
   saveContexts,
   type Context,
 } from '../context.ts'
@@ -46,6 +48,19 @@ export function addContext(program: Command, host: Host): void {
     .option('--use', 'make the first one the current context')
     .action(verb<MergeOptions>(host, mergeFile))
   examples(merge, ['config merge stelectl.yaml', 'config merge stelectl.yaml --force'])
+  const remove = config
+    .command('remove')
+    .description('take a context, and its key, out of the file')
+    .argument('<name>', 'name of the context')
+    .action(verb(host, removeOne))
+  examples(remove, ['config remove demo'])
+  const rename = config
+    .command('rename')
+    .description('give a context another name')
+    .argument('<name>', 'name of the context')
+    .argument('<new-name>', 'its new name')
+    .action(verb(host, renameOne))
+  examples(rename, ['config rename demo lab'])
 }
 
 async function listContexts(run: Run): Promise<ExitCode> {
@@ -99,7 +114,7 @@ async function showContext(run: Run): Promise<ExitCode> {
 }
 
 async function mergeFile(run: Run<MergeOptions>): Promise<ExitCode> {
-  const { bytes, label } = await readInput(run.operands[0] ?? '-')
+  const { bytes, label } = await readInput(run.operands[0] ?? '-', { signal: run.signal })
   const added = await parseContexts(bytes.toString('utf8'), label)
   const base = await loadOrNone(run.shared.configPath)
   const taken = Object.keys(added.contexts).filter(
@@ -119,6 +134,28 @@ async function mergeFile(run: Run<MergeOptions>): Promise<ExitCode> {
   const names = Object.keys(added.contexts)
   run.output.result({ merged: names, current: result.current }, () =>
     names.map((name) => `context ${name} merged${name === result.current ? ', current' : ''}`).join('\n'),
+  )
+  return 0
+}
+
+async function removeOne(run: Run): Promise<ExitCode> {
+  const [wanted = ''] = run.operands
+  const { name } = chooseContext(await loadContexts(run.shared.configPath), wanted)
+  const { current } = await removeContext(run.shared.configPath, name)
+  run.output.result(
+    { removed: name, current },
+    () => `context ${name} removed${current === undefined ? ', no context is current' : ''}`,
+  )
+  return 0
+}
+
+async function renameOne(run: Run): Promise<ExitCode> {
+  const [from = '', to = ''] = run.operands
+  const renamed = renameContext(await loadContexts(run.shared.configPath), from, to)
+  await saveContexts(run.shared.configPath, renamed)
+  run.output.result(
+    { renamed: from, name: to, current: renamed.current },
+    () => `context ${from} is now ${to}`,
   )
   return 0
 }

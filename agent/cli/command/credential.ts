@@ -1,7 +1,7 @@
 /** `stelectl token`, `stelectl node` and `stelectl cert`: who may join, who did, and whom nodes no longer accept. */
 import type { Command } from 'commander'
 import type { JoinCredential, NodeRole } from '#api'
-import { formatDistance, parseDuration } from '../duration.ts'
+import { durationBetween, formatDistance } from '../duration.ts'
 import { answers, fanOut, report } from '../fan-out.ts'
 import type { ExitCode } from '../failure.ts'
 import { CliFault } from '../fault.ts'
@@ -33,11 +33,11 @@ function addToken(token: Command, host: Host): void {
   const create = token
     .command('create')
     .description('mint a username and a password; the password is printed this once')
-    .option('--ttl <duration>', 'how long it lives, 1m to 365d (default: 24h)', parseDuration)
+    .option('--ttl <duration>', 'how long it lives, 1m to 365d (default: 24h)', durationBetween('1m', '365d'))
     .option(
       '--max-uses <n>',
       'how many nodes may join with it (default: any number)',
-      wholeNumber(1, 100_000),
+      wholeNumber(1, 100_000, 'leave it out for any number of nodes'),
     )
     .option('--description <text>', 'a note')
     .action(verb<CreateOptions>(host, createToken))
@@ -206,7 +206,9 @@ async function forgetNode(run: Run<{ readonly dryRun?: boolean }>): Promise<Exit
 async function denyCertificate(run: Run<{ readonly reason?: string }>): Promise<ExitCode> {
   const serial = (run.operands[0] ?? '').toLowerCase().replaceAll(':', '')
   if (!/^[0-9a-f]{1,40}$/.test(serial))
-    throw new CliFault('usage', 'a serial number is 1 to 40 hexadecimal digits')
+    throw new CliFault('usage', 'a serial number is 1 to 40 hexadecimal digits', {
+      hint: 'stelectl whoami, stelectl node list and stelectl config info show serial numbers',
+    })
   return withNodes(run, async ({ nodes }) => {
     const outcomes = await fanOut(nodes, (node) =>
       readCall(run, (call) =>

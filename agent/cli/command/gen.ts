@@ -6,11 +6,11 @@ import type { ClusterSecrets } from '#pki'
 import { mergeContext, type Context } from '../context.ts'
 import type { ExitCode } from '../failure.ts'
 import { CliFault } from '../fault.ts'
-import { writePrivate } from '../file.ts'
+import { isThere, requireNew, writePrivate } from '../file.ts'
 import { manifestsOf } from '../manifest.ts'
 import { FORMATS } from '../output.ts'
 import { DEFAULT_PORT } from '../port.ts'
-import { renderText } from '../render.ts'
+import { RefusedManifests, renderText, type RenderedMachine } from '../render.ts'
 import { verb, type Host, type Run } from '../run.ts'
 import { readSecrets, writeSecrets } from '../secrets.ts'
 import { examples } from './help.ts'
@@ -38,7 +38,7 @@ export function addGen(program: Command, host: Host): void {
   examples(secrets, ['gen secrets', 'gen secrets -o demo-secrets.yaml'])
   const config = gen
     .command('config')
-    .description('write controlplane.yaml, worker.yaml and the contexts admin and reader')
+    .description('write controlplane.yaml, worker.yaml and the contexts NAME (admin) and NAME-reader')
     .argument('<name>', 'name of the cluster')
     .argument('<endpoint>', 'where its Kubernetes API is reached: host or host:port')
     .option(
@@ -71,16 +71,21 @@ async function genConfig(run: Run<ConfigOptions>): Promise<ExitCode> {
   const [cluster = '', endpointText = ''] = run.operands
   const endpoint = readEndpoint(endpointText)
   const directory = run.options.outputDir
-  const secrets = await secretsFor(run)
+  requireName(cluster)
+  await requireVersion(run.options.kubernetesVersion)
+  const { secrets, save } = await secretsFor(run)
   const manifests = await manifestsOf({ cluster, endpoint, kubernetesVersion: run.options.kubernetesVersion })
-  const rendered = await renderText(manifests, 'the command line', secrets)
+  const rendered = await renderAll(manifests, secrets)
   const exclusive = run.options.force !== true
-  const written: string[] = []
-  for (const { role, userData } of rendered) {
-    const path = join(directory, role === 'control-plane' ? 'controlplane.yaml' : 'worker.yaml')
-    await writePrivate(path, userData, { exclusive })
-    written.push(path)
-  }
+  const documents = rendered.map(({ role, userData }) => ({
+    path: join(directory, role === 'control-plane' ? 'controlplane.yaml' : 'worker.yaml'),
+    userData,
+  }))
+  if (exclusive) await requireNew(documents.map(({ path }) => path))
+  // Nothing is made before everything was checked.
+  await save()
+  for (const { path, userData } of documents) await writePrivate(path, userData, { exclusive })
+  const written = documents.map(({ path }) => path)
   const contextFile = join(directory, 'stelectl.yaml')
   await writeContexts(contextFile, { cluster, endpoint, secrets, now: run.clock.now() })
   written.push(contextFile)
@@ -93,19 +98,56 @@ async function genConfig(run: Run<ConfigOptions>): Promise<ExitCode> {
   return 0
 }
 
-async function secretsFor(run: Run<ConfigOptions>): Promise<ClusterSecrets> {
-  if (run.options.secrets !== undefined) return readSecrets(run.options.secrets)
-  const path = join(run.options.outputDir, DEFAULT_SECRETS_FILE)
-  const { createClusterSecrets } = await import('#pki')
+/** The same rule as for names of objects in Kubernetes, short enough that `NAME-worker-1` is a name too, and that of a context. */
+function requireName(cluster: string): void {
+  if (/^[a-z0-9]([a-z0-9.-]{0,48}[a-z0-9])?$/.test(cluster)) return
+  throw new CliFault('usage', `${JSON.stringify(cluster)} cannot be the name of a cluster`, {
+    hint: 'a name is 1 to 50 of lower-case letters, digits, - and ., as in demo',
+  })
+}
+
+async function requireVersion(text: string): Promise<void> {
+  const { kubeadmApiVersion } = await import('#render')
+  if (/^v\d/.test(text) && kubeadmApiVersion(text) !== undefined) return
+  throw new CliFault(
+    'usage',
+    `--kubernetes-version ${JSON.stringify(text)} is no version that kubeadm can start`,
+    {
+      hint: `write it in full, from v1.22.0 on, as in ${KUBERNETES_VERSION}`,
+    },
+  )
+}
+
+/** The user data, or the distinct problems of the arguments: the places inside the manifests made of them tell a person nothing. */
+async function renderAll(manifests: string, secrets: ClusterSecrets): Promise<readonly RenderedMachine[]> {
   try {
-    const made = await createClusterSecrets({ now: run.clock.now() })
-    await writeSecrets(path, made, { force: false })
-    run.output.note(`note: made new secrets in ${path}: keep this file safe`)
-    return made
+    return await renderText(manifests, 'the command line', secrets)
   } catch (error) {
-    if (error instanceof CliFault && error.code === 'file_exists') return readSecrets(path)
-    throw error
+    if (!(error instanceof RefusedManifests)) throw error
+    const problems = [...new Set(error.findings.map(({ path, message }) => `${path}: ${message}`))]
+    const hints = [...new Set(error.findings.flatMap((finding) => finding.hint ?? []))]
+    throw new CliFault('usage', problems.join('\n'), {
+      cause: error,
+      ...(hints.length === 0 ? {} : { hint: hints.join('; ') }),
+    })
   }
+}
+
+type Kept = { readonly secrets: ClusterSecrets; readonly save: () => Promise<void> }
+
+/** Secrets that are there, or new ones and the way to keep them. */
+async function secretsFor(run: Run<ConfigOptions>): Promise<Kept> {
+  const path = run.options.secrets ?? join(run.options.outputDir, DEFAULT_SECRETS_FILE)
+  if (run.options.secrets !== undefined || (await isThere(path))) {
+    return { secrets: await readSecrets(path, run.signal), save: async () => undefined }
+  }
+  const { createClusterSecrets } = await import('#pki')
+  const secrets = await createClusterSecrets({ now: run.clock.now() })
+  const save = async (): Promise<void> => {
+    await writeSecrets(path, secrets, { force: false })
+    run.output.note(`note: made new secrets in ${path}: keep this file safe`)
+  }
+  return { secrets, save }
 }
 
 type ContextInput = {

@@ -1,14 +1,14 @@
-/** `stelectl logs`, `stelectl dmesg` and `stelectl events`. */
+/** `stelectl logs` and `stelectl dmesg`. */
 import type { Command } from 'commander'
-import type { EventServiceWatchResponse } from '#api'
-import { isTransient, type ExitCode } from '../failure.ts'
-import { withNodes, type Node } from '../nodes.ts'
+import type { ExitCode } from '../failure.ts'
+import { follow } from '../follow.ts'
+import { formatLine, parseEntry, Seen } from '../log-line.ts'
+import { withNodes, type AgentClient, type Node } from '../nodes.ts'
 import { verb, wholeNumber, type Host, type Run } from '../run.ts'
 import { followAll } from '../stream.ts'
 import { examples } from './help.ts'
 
 type LogOptions = { readonly follow?: boolean; readonly tail?: number; readonly previous?: boolean }
-type EventOptions = { readonly follow?: boolean; readonly after?: number; readonly tail?: number }
 
 const MAX_TAIL = 1_000_000
 
@@ -34,47 +34,67 @@ export function addLog(program: Command, host: Host): void {
     .option('--tail <n>', 'begin with the last lines', wholeNumber(1, MAX_TAIL))
     .action(verb<LogOptions>(host, printKernelLog))
   examples(dmesg, ['dmesg --tail 50', 'dmesg -f --nodes worker-1'])
-  const events = program
-    .command('events')
-    .description('print what happened on nodes')
-    .option('-f, --follow', 'stay, and print new events as they come')
-    .option('--after <n>', 'begin after this sequence number', wholeNumber(0, Number.MAX_SAFE_INTEGER))
-    .option('--tail <n>', 'begin with the last events', wholeNumber(1, MAX_TAIL))
-    .action(verb<EventOptions>(host, printEvents))
-  examples(events, ['events', 'events -f', 'events --after 120 --nodes cp-1 -o json'])
 }
 
 async function printLogs(run: Run<LogOptions>): Promise<ExitCode> {
   const request = {
     service: run.operands[0] ?? '',
     follow: run.options.follow === true,
-    tailLines: run.options.tail ?? 0,
     previousBoot: run.options.previous === true,
   }
-  return printLines(run, (node) => node.client.log.logs(request, { signal: run.signal }))
+  return printLines(run, (client, tailLines) =>
+    client.log.logs({ ...request, tailLines }, { signal: run.signal }),
+  )
 }
 
 async function printKernelLog(run: Run<LogOptions>): Promise<ExitCode> {
-  const request = { follow: run.options.follow === true, tailLines: run.options.tail ?? 0 }
-  return printLines(run, (node) => node.client.log.kernelLog(request, { signal: run.signal }))
+  const request = { follow: run.options.follow === true }
+  return printLines(run, (client, tailLines) =>
+    client.log.kernelLog({ ...request, tailLines }, { signal: run.signal }),
+  )
 }
 
 type Lines = { readonly lines: Uint8Array; readonly dropped: bigint }
+type Open = (client: AgentClient, tailLines: number) => AsyncIterable<Lines>
 
-async function printLines(
-  run: Run<LogOptions>,
-  open: (node: Node) => AsyncIterable<Lines>,
-): Promise<ExitCode> {
+async function printLines(run: Run<LogOptions>, open: Open): Promise<ExitCode> {
   return withNodes(run, async ({ nodes }) => {
     const prefix = (node: Node): string => (nodes.length > 1 ? `${node.name} | ` : '')
-    return followAll(run, nodes, open, (node, { lines, dropped }) => {
+    const source = (node: Node): AsyncIterable<Told> =>
+      run.options.follow === true ? followed(run, node, open) : told(open(node.client, run.options.tail ?? 0))
+    return followAll(run, nodes, source, (node, { lines, dropped }) => {
       if (dropped > 0n)
         run.output.warning(`${node.name} dropped ${dropped} lines, as this reader is too slow`)
-      for (const line of splitLines(lines)) {
-        run.output.item({ node: node.name, line }, () => `${prefix(node)}${line}`)
+      for (const line of lines) {
+        run.output.item(lineData(node.name, line), () => `${prefix(node)}${formatLine(line)}`)
       }
     })
   })
+}
+
+type Told = { readonly lines: readonly string[]; readonly dropped: bigint }
+
+async function* told(messages: AsyncIterable<Lines>): AsyncGenerator<Told> {
+  for await (const { lines, dropped } of messages) yield { lines: splitLines(lines), dropped }
+}
+
+/** After an outage the log is read again, as the node may have begun a new one, and what was shown is left out. */
+function followed(run: Run<LogOptions>, node: Node, open: Open): AsyncIterable<Told> {
+  const seen = new Seen()
+  return follow(run, node, {
+    atEnd: 'stop',
+    open: async function* (client) {
+      for await (const { lines, dropped } of told(open(client, seen.isEmpty ? (run.options.tail ?? 0) : 0))) {
+        yield { lines: lines.filter((line) => seen.take(line)), dropped }
+      }
+    },
+  })
+}
+
+/** Pure: a line as programs read it, parsed where it is one of ours. */
+export function lineData(node: string, line: string): object {
+  const entry = parseEntry(line)
+  return entry === undefined ? { node, line } : { node, entry }
 }
 
 /** Pure: whole lines without their line feeds; bytes that are no UTF-8 show as U+FFFD. */
@@ -82,59 +102,4 @@ export function splitLines(bytes: Uint8Array): readonly string[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines
-}
-
-async function printEvents(run: Run<EventOptions>): Promise<ExitCode> {
-  return withNodes(run, async ({ nodes }) =>
-    followAll(
-      run,
-      nodes,
-      (node) => eventsOf(run, node),
-      (node, { event, missed }) => {
-        if (missed > 0n) run.output.warning(`${node.name} no longer keeps ${missed} of these events`)
-        if (event === undefined) return
-        const at = event.at?.toISOString() ?? '-'
-        run.output.item({ ...event, node: node.name }, () =>
-          [at, node.name, event.sequence, event.code, event.message].join('  '),
-        )
-      },
-    ),
-  )
-}
-
-const RESUME_MS = 1000
-
-type Watch = { readonly follow: boolean; afterSequence: bigint; tail: number }
-
-/** The events of one node; a followed stream goes on after the last one seen when the way to the node broke. */
-async function* eventsOf(run: Run<EventOptions>, node: Node): AsyncGenerator<EventServiceWatchResponse> {
-  const { follow = false, after = 0, tail = 0 } = run.options
-  const watch: Watch = { follow, afterSequence: BigInt(after), tail }
-  for (;;) {
-    try {
-      yield* eventsOnce(run, node, watch)
-      if (!follow) return
-    } catch (error) {
-      if (!follow || !isTransient(error)) throw error
-    }
-    await run.clock.sleep(RESUME_MS, run.signal)
-  }
-}
-
-/** One connection's worth of events; notes in `watch` where to go on. */
-async function* eventsOnce(
-  run: Run<EventOptions>,
-  node: Node,
-  watch: Watch,
-): AsyncGenerator<EventServiceWatchResponse> {
-  const client = node.connect()
-  try {
-    for await (const message of client.event.watch({ ...watch }, { signal: run.signal })) {
-      watch.afterSequence = message.event?.sequence ?? watch.afterSequence
-      watch.tail = 0
-      yield message
-    }
-  } finally {
-    client.close()
-  }
 }

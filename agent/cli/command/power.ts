@@ -7,7 +7,14 @@ import type { ExitCode } from '../failure.ts'
 import { guard } from '../guard.ts'
 import { keyedCall, withNodes, type Node } from '../nodes.ts'
 import { verb, type Host, type Run } from '../run.ts'
-import { describeReboot, shortId, waitForReboot, WAIT_MS, type RebootProof } from '../wait.ts'
+import {
+  describeReboot,
+  shortId,
+  untilInterrupted,
+  waitForReboot,
+  WAIT_MS,
+  type RebootProof,
+} from '../wait.ts'
 import { examples } from './help.ts'
 
 type RebootOptions = {
@@ -72,9 +79,13 @@ async function rebootNodes(run: Run<RebootOptions>): Promise<ExitCode> {
     if (refusal !== undefined) return refusal
     const progress = run.output.progress()
     const outcomes = await fanOut(selection.nodes, async (node): Promise<Rebooted> => {
-      const answer = await call(node, isDryRun)
-      const shouldWait = !isDryRun && run.options.wait !== 'false'
-      return { answer, proof: shouldWait ? await awaitBoot(run, node, answer, progress.update) : undefined }
+      if (isDryRun) return { answer: await call(node, true), proof: undefined }
+      return untilInterrupted(run.signal, 'reboot', async (accept) => {
+        const answer = await call(node, false)
+        accept()
+        if (run.options.wait === 'false') return { answer, proof: undefined }
+        return { answer, proof: await awaitBoot(run, node, answer, progress.update) }
+      })
     })
     progress.end()
     return report(run.output, outcomes, {

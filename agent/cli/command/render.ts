@@ -5,7 +5,7 @@ import type { ClusterSecrets } from '#pki'
 import { printFindings } from '../document.ts'
 import { toFailure, type ExitCode } from '../failure.ts'
 import { CliFault } from '../fault.ts'
-import { readInput, writePrivate } from '../file.ts'
+import { readInput, requireNew, writePrivate } from '../file.ts'
 import { RefusedManifests, renderText, type RenderedMachine } from '../render.ts'
 import { verb, type Host, type Run } from '../run.ts'
 import { readSecrets } from '../secrets.ts'
@@ -16,6 +16,7 @@ type Options = {
   readonly secrets?: string
   readonly machine?: string
   readonly outputDir?: string
+  readonly force?: boolean
 }
 
 export function addRender(program: Command, host: Host): void {
@@ -26,6 +27,7 @@ export function addRender(program: Command, host: Host): void {
     .option('--secrets <file>', 'secrets of the cluster (default: new ones, for this output alone)')
     .option('--machine <name>', 'this machine alone')
     .option('--output-dir <dir>', 'write one file a machine instead of printing')
+    .option('--force', 'replace files that exist')
     .action(verb<Options>(host, render))
   examples(command, [
     'render -f bootstrap-provider/examples/cluster.yaml --machine cp-1',
@@ -34,7 +36,7 @@ export function addRender(program: Command, host: Host): void {
 }
 
 async function render(run: Run<Options>): Promise<ExitCode> {
-  const { bytes, label } = await readInput(run.options.file)
+  const { bytes, label } = await readInput(run.options.file, { signal: run.signal })
   const secrets = await secretsFor(run)
   try {
     const machines = choose(await renderText(bytes.toString('utf8'), label, secrets), run.options.machine)
@@ -43,17 +45,24 @@ async function render(run: Run<Options>): Promise<ExitCode> {
     return 0
   } catch (error) {
     if (!(error instanceof RefusedManifests)) throw error
-    await printFindings(run.output, error.findings)
-    const failure = toFailure(error)
-    run.output.failure(failure)
-    return failure.exit
+    return refuse(run, error)
   }
 }
 
+/** Tells every problem, then that they refuse the manifests. */
+async function refuse(run: Run<Options>, error: RefusedManifests): Promise<ExitCode> {
+  await printFindings(run.output, error.findings)
+  const failure = toFailure(error)
+  run.output.failure(failure)
+  return failure.exit
+}
+
 async function secretsFor(run: Run<Options>): Promise<ClusterSecrets> {
-  if (run.options.secrets !== undefined) return readSecrets(run.options.secrets)
+  if (run.options.secrets !== undefined) return readSecrets(run.options.secrets, run.signal)
   const { createClusterSecrets } = await import('#pki')
-  run.output.note('note: made new secrets for this output alone; keep some with stelectl gen secrets')
+  run.output.warning(
+    'new authorities and secrets were made for this output alone; keep some with stelectl gen secrets',
+  )
   return createClusterSecrets({ now: run.clock.now() })
 }
 
@@ -85,11 +94,15 @@ async function writeAll(
   directory: string,
   machines: readonly RenderedMachine[],
 ): Promise<void> {
-  const written: { machine: string; role: string; file: string }[] = []
-  for (const { machine, role, userData } of machines) {
-    const file = join(directory, `${machine}.yaml`)
-    await writePrivate(file, userData)
-    written.push({ machine, role, file })
+  const exclusive = run.options.force !== true
+  const written = machines.map(({ machine, role }) => ({
+    machine,
+    role,
+    file: join(directory, `${machine}.yaml`),
+  }))
+  if (exclusive) await requireNew(written.map((one) => one.file))
+  for (const { machine, userData } of machines) {
+    await writePrivate(join(directory, `${machine}.yaml`), userData, { exclusive })
   }
   run.output.result(written, () => written.map((one) => `wrote ${one.file}  (${one.role})`).join('\n'))
 }

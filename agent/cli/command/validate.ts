@@ -18,7 +18,7 @@ export function addValidate(program: Command, host: Host): void {
 }
 
 async function validate(run: Run): Promise<ExitCode> {
-  const document = await readDocument(run.operands[0] ?? '-')
+  const document = await readDocument(run.operands[0] ?? '-', run.signal)
   const errors = document.findings.filter((finding) => finding.severity === 'error').length
   if (run.output.format !== 'table') run.output.result(resultData(document, errors), () => '')
   else if (errors === 0) run.output.result({}, () => okLine(document))

@@ -30,3 +30,35 @@ export function refusal(code: grpc.status, details: string, steleCode: string, h
   metadata.set('stele-hint', hint)
   return Object.assign(new Error(details), { code, details, metadata })
 }
+
+export function coreService(pid: number) {
+  return { name: 'core', state: 2, pid, since: new Date(0), restarts: 0, lastExit: '' }
+}
+
+export function runningEvent(bootId: string, at: number) {
+  return {
+    sequence: 1n,
+    at: new Date(at),
+    bootId,
+    code: 'machine.state',
+    message: 'running',
+    operationId: '',
+    details: { from: 'booting' },
+  }
+}
+
+const TRY = 1
+const WARNING = 2
+
+export function appliedAnswer(revision: bigint, mode: number) {
+  return {
+    revision,
+    diff: '',
+    changes: [{ path: 'hostname', effect: 'reboot' }],
+    findings: [{ severity: WARNING, code: 'old', line: 0, column: 0, path: '', message: 'old', hint: '' }],
+    rebootRequired: false,
+    tryUntil: mode === TRY ? new Date(Date.now() + 60_000) : undefined,
+    repeated: false,
+    operationId: 'op-3',
+  }
+}

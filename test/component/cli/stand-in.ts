@@ -3,6 +3,7 @@
  * core does, and reboots by closing every connection and coming back on the same port with a new boot id.
  */
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
 import {
   ConfigServiceService,
@@ -12,7 +13,16 @@ import {
   ServiceServiceService,
   SystemServiceService,
 } from '#api'
-import { commonName, denied, refusal, rolesOf, type Call } from './answer.ts'
+import {
+  appliedAnswer,
+  commonName,
+  coreService,
+  denied,
+  refusal,
+  rolesOf,
+  runningEvent,
+  type Call,
+} from './answer.ts'
 import type { Pair, TestAuthority } from './authority.ts'
 
 const MAY_REBOOT = ['stele:operator', 'stele:admin']
@@ -24,9 +34,16 @@ export class StandIn implements AsyncDisposable {
   readonly name: string
   bootId: string = randomUUID()
   revision = 1n
+  /** The process that runs core, as the service list shows it. */
+  pid = 7
+  /** False: a reboot is accepted and never comes to pass. */
+  reboots = true
+  /** Milliseconds since the epoch of the one event that it keeps. */
+  eventAt = 0
   /** Names of the calls that came, in order. */
   readonly calls: string[] = []
   readonly keys: string[] = []
+  readonly #arrivals = new EventEmitter()
   readonly #authority: string
   readonly #pair: Pair
   readonly #role: number
@@ -90,6 +107,21 @@ export class StandIn implements AsyncDisposable {
     })
   }
 
+  /** Resolves at the next call of this name. */
+  async called(name: string): Promise<void> {
+    await once(this.#arrivals, name)
+  }
+
+  /** Goes away without a word; `comeBack` ends the outage. */
+  goAway(): void {
+    this.#drain()
+    this.#server.forceShutdown()
+  }
+
+  async comeBack(): Promise<void> {
+    await this.#listen()
+  }
+
   /** Streams end by UNAVAILABLE, as those of a gateway that stops. */
   #drain(): void {
     for (const call of this.#watchers) {
@@ -123,7 +155,7 @@ export class StandIn implements AsyncDisposable {
         getStatus: () => ({ status: this.#status() }),
         reboot: (call: Call<KeyedRequest>) => {
           if (!rolesOf(call).some((role) => MAY_REBOOT.includes(role))) throw denied(call)
-          if (!call.request.dryRun) this.#reboot()
+          if (!call.request.dryRun && this.reboots) this.#reboot()
           return {
             bootId: this.bootId,
             steps: ['stop gateway', 'stop core'],
@@ -141,17 +173,19 @@ export class StandIn implements AsyncDisposable {
     )
     this.#add(server, ServiceServiceService, {
       list: () => ({
-        services: [{ name: 'core', state: 2, pid: 7, since: new Date(), restarts: 0, lastExit: '' }],
+        services: [coreService(this.pid)],
       }),
       restart: (call: Call<KeyedRequest>) => {
         if (this.keys.filter((key) => key === call.request.idempotencyKey).length === 1) {
           throw refusal(grpc.status.UNAVAILABLE, 'core is restarting', 'core_away', 'try again')
         }
-        return { service: undefined, repeated: false, operationId: 'op-2' }
+        const service = coreService(this.pid)
+        this.pid += 1
+        return { service, repeated: false, operationId: 'op-2' }
       },
     })
     this.#add(server, ConfigServiceService, {
-      apply: (call: Call<{ expectedRevision: bigint; dryRun: boolean }>) => {
+      apply: (call: Call<{ expectedRevision: bigint; dryRun: boolean; mode: number }>) => {
         if (call.request.expectedRevision !== this.revision) {
           throw refusal(
             grpc.status.ABORTED,
@@ -162,16 +196,7 @@ export class StandIn implements AsyncDisposable {
         }
         const revision = this.revision + 1n
         if (!call.request.dryRun) this.revision = revision
-        return {
-          revision,
-          diff: '',
-          changes: [],
-          findings: [],
-          rebootRequired: false,
-          tryUntil: undefined,
-          repeated: false,
-          operationId: 'op-3',
-        }
+        return appliedAnswer(revision, call.request.mode)
       },
       get: () => ({
         document: 'kind: NodeConfig\n',
@@ -201,18 +226,11 @@ export class StandIn implements AsyncDisposable {
         this.#logs(call),
     })
     server.addService(EventServiceService, {
-      watch: (call: grpc.ServerWritableStream<{ follow: boolean }, unknown>) => {
-        const event = {
-          sequence: 1n,
-          at: new Date(0),
-          bootId: this.bootId,
-          code: 'machine.state',
-          message: 'running',
-          operationId: '',
-          details: {},
-        }
-        call.write({ event, missed: 0n })
-        if (!call.request.follow) call.end()
+      watch: (call: grpc.ServerWritableStream<{ follow: boolean; afterSequence: bigint }, unknown>) => {
+        const event = runningEvent(this.bootId, this.eventAt)
+        if (call.request.afterSequence === 0n) call.write({ event, missed: 0n })
+        if (call.request.follow) this.#watchers.add(call)
+        else call.end()
       },
     })
   }
@@ -223,7 +241,8 @@ export class StandIn implements AsyncDisposable {
     }
     if (call.request.tailLines === 1) {
       call.write({ lines: Buffer.from('last line\n'), dropped: 0n })
-      if (!call.request.follow) call.end()
+      if (call.request.follow) this.#watchers.add(call)
+      else call.end()
       return
     }
     call.on('drain', more)
@@ -240,6 +259,7 @@ export class StandIn implements AsyncDisposable {
       name,
       (call: Call<never>, reply: Reply) => {
         this.calls.push(name)
+        this.#arrivals.emit(name)
         const { idempotencyKey } = call.request as Partial<KeyedRequest>
         if (idempotencyKey !== undefined) this.keys.push(idempotencyKey)
         try {

@@ -40,12 +40,14 @@ export class Terminal implements AsyncDisposable {
     return spawn(join(root, 'node_modules/.bin/node'), [join(root, 'agent/cli/main.ts'), ...words], {
       cwd: this.directory,
       env: { PATH: process.env['PATH'], HOME: this.directory, STELECTL_CONFIG: this.config, TERM: 'dumb' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     })
   }
 
   run(...words: readonly string[]): Promise<Ran> {
-    return collect(this.start(...words))
+    const child = this.start(...words)
+    child.stdin?.end()
+    return collect(child)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

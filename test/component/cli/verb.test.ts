@@ -55,7 +55,7 @@ describe('looking', () => {
     expect(exit).toBe(5)
     expect(stdout).toMatch(/^cp-1 +control-plane +running/m)
     expect(stdout).toMatch(/^gone-1 +- +unreachable/m)
-    expect(stderr).toMatch(/^error: UNAVAILABLE: gone-1: /)
+    expect(stderr).toMatch(/^error: UNAVAILABLE: gone-1 \(127\.0\.0\.1:1\): /)
   })
 
   it('prints one object a node with -o json', async () => {
@@ -81,6 +81,60 @@ describe('looking', () => {
   it('prints events one object a line', async () => {
     const { stdout } = await terminal.run('events', '--nodes', 'cp-1', '-o', 'json')
     expect(JSON.parse(stdout)).toMatchObject({ node: 'cp-1', sequence: 1, code: 'machine.state' })
+  })
+})
+
+describe('several nodes', () => {
+  it('takes every --nodes that is given', async () => {
+    const { stdout } = await terminal.run(
+      '-n',
+      'worker-1',
+      'version',
+      '-n',
+      'cp-1',
+      '-n',
+      'worker-1',
+      '-o',
+      'json',
+    )
+    expect((JSON.parse(stdout) as { node: string }[]).map(({ node }) => node)).toEqual(['worker-1', 'cp-1'])
+  })
+
+  it('prints the events of all of them in the order of time, with their details', async () => {
+    controlPlane.eventAt = 2000
+    worker.eventAt = 1000
+    const { stdout } = await terminal.run('events')
+    expect(stdout.trim().split('\n')).toEqual([
+      '1970-01-01T00:00:01.000Z  worker-1  1  machine.state  running  from=booting',
+      '1970-01-01T00:00:02.000Z  cp-1  1  machine.state  running  from=booting',
+    ])
+  })
+})
+
+describe('following', () => {
+  it.each([
+    ['events', ['events', '-f']],
+    ['logs', ['logs', 'core', '-f', '--tail', '1']],
+  ])('tells an outage once, and its end, for %s', async (_what, words) => {
+    await using node = await StandIn.start('cp-7', authority, { role: 1 })
+    const person = await authority.person('ada', ['stele:admin'])
+    await terminal.addContext('outage', [node], { authority: authority.certificate, person })
+    const child = terminal.start('--context', 'outage', ...words)
+    const ran = collect(child)
+    await Promise.race([once(child.stdout!, 'data'), ran])
+    node.goAway()
+    for await (const line of createInterface({ input: child.stderr! })) {
+      if (line.includes('unreachable')) await node.comeBack()
+      if (line.endsWith('back')) break
+    }
+    child.kill('SIGINT')
+    const { exit, stderr } = await ran
+    expect(stderr.split('\n')).toEqual([
+      `warning: cp-7 (${node.endpoint}) unreachable, trying again`,
+      `cp-7 (${node.endpoint}) back`,
+      '',
+    ])
+    expect(exit).toBe(130)
   })
 })
 
@@ -120,6 +174,33 @@ describe('leaving', () => {
     child.stdout?.destroy()
     expect(await ended).toEqual([0, null])
     expect(stderr).toBe('')
+  })
+})
+
+describe('being interrupted', () => {
+  it('says that the reboot had been accepted', async () => {
+    await using node = await StandIn.start('cp-8', authority, { role: 1 })
+    node.reboots = false
+    const person = await authority.person('ada', ['stele:admin'])
+    await terminal.addContext('stuck', [node], { authority: authority.certificate, person })
+    const child = terminal.start('--context', 'stuck', 'reboot')
+    const ran = collect(child)
+    await node.called('version')
+    child.kill('SIGINT')
+    expect(await ran).toMatchObject({
+      exit: 130,
+      stderr:
+        'error: INTERRUPTED: interrupted; the reboot had been accepted and goes on\nhint:  stelectl status -w\n',
+    })
+  })
+
+  it('ends at once while it reads stdin', async () => {
+    const child = terminal.start('validate', '-')
+    const ran = collect(child)
+    // More than a pipe holds: once it is taken, somebody reads.
+    await new Promise((resolve) => child.stdin!.write(Buffer.alloc(1_000_000, 'x'), resolve))
+    child.kill('SIGINT')
+    expect(await ran).toMatchObject({ exit: 130, stderr: '' })
   })
 })
 
@@ -165,15 +246,22 @@ describe('rebooting', () => {
 
 describe('changing', () => {
   it('tries a change again with the same key when the way broke', async () => {
-    const { exit } = await terminal.run('service', 'restart', 'core', '--nodes', 'worker-1')
+    const { exit, stdout } = await terminal.run('service', 'restart', 'core', '--nodes', 'worker-1')
     expect(exit).toBe(0)
+    expect(stdout).toMatch(/^worker-1 restarted core  pid 7 → 8  in [\d.]+ s\n$/)
     expect(worker.keys.at(-1)).toBe(worker.keys.at(-2))
   })
 
   it('applies a document and proves the revision; an old revision is a conflict', async () => {
     await writeFile(join(terminal.directory, 'n.yaml'), 'apiVersion: stele.dev/v1alpha1\nkind: NodeConfig\n')
     const applied = await terminal.run('apply', '-f', 'n.yaml', '--nodes', 'worker-1')
-    expect(applied).toMatchObject({ exit: 0, stdout: `worker-1 has revision ${worker.revision}\n` })
+    expect(applied).toMatchObject({
+      exit: 0,
+      stdout: `no change\ntakes effect:\n  hostname: reboot\nwarning: n.yaml: old\nworker-1 has revision ${worker.revision}\n`,
+    })
+    const words = ['--context', 'demo', 'apply', '-f', 'n.yaml', '--nodes', 'worker-1', '--try', '60s']
+    const trial = await terminal.run(...words)
+    expect(trial.stdout).toContain('keep it with stelectl --context demo apply -f n.yaml --nodes worker-1\n')
     const late = await terminal.run(
       'apply',
       '-f',

@@ -10,6 +10,7 @@ import {
   mergeContexts,
   parseContexts,
   removeContext,
+  renameContext,
   type Context,
   type Contexts,
 } from '../../../agent/cli/context.ts'
@@ -123,6 +124,23 @@ describe('the file of contexts', () => {
     ],
   ])('refuses %s', async (_what, text) => {
     await expect(parseContexts(text, 'f')).rejects.toMatchObject({ code: 'context_file_invalid' })
+  })
+})
+
+describe('renameContext', () => {
+  const base = { version: 1 as const, current: 'a', contexts: { a: context(), b: context('10.0.0.2') } }
+
+  it('keeps the context, and that it is current', () => {
+    expect(renameContext(base, 'a', 'c')).toEqual({
+      version: 1,
+      current: 'c',
+      contexts: { b: base.contexts.b, c: base.contexts.a },
+    })
+  })
+
+  it('refuses a name that is taken, and one that is not there', () => {
+    expect(() => renameContext(base, 'a', 'b')).toThrow(expect.objectContaining({ code: 'context_exists' }))
+    expect(() => renameContext(base, 'x', 'y')).toThrow(expect.objectContaining({ code: 'context_unknown' }))
   })
 })
 

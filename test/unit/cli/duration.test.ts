@@ -1,6 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatDistance, formatElapsed, parseDuration } from '../../../agent/cli/duration.ts'
+import { durationBetween, formatDistance, formatElapsed, parseDuration } from '../../../agent/cli/duration.ts'
+
+describe('durationBetween', () => {
+  it('takes both bounds and nothing beyond, with a hint', () => {
+    const read = durationBetween('5s', '1h')
+    expect([read('5s'), read('60m')]).toEqual([5000, 3_600_000])
+    expect(() => read('4999ms')).toThrow(
+      expect.objectContaining({ code: 'usage', hint: 'the shortest is 5s' }),
+    )
+    expect(() => read('61m')).toThrow(expect.objectContaining({ code: 'usage', hint: 'the longest is 1h' }))
+  })
+})
 
 describe('parseDuration', () => {
   it.each([
@@ -50,6 +61,12 @@ describe('formatting', () => {
     [82_800_000, 'in 23 h'],
     [-300_000, '5 min ago'],
     [172_800_001, 'in 2 d'],
+    [86_399_000, 'in 1 d'],
+    [86_100_000, 'in 1 d'],
+    [84_600_000 - 1, 'in 23 h'],
+    [7_190_000, 'in 2 h'],
+    [59_900, 'in 1 min'],
+    [500, 'now'],
   ])('says how far %d ms is', (offset, text) => {
     const now = new Date('2026-01-01T00:00:00Z')
     expect(formatDistance(new Date(now.getTime() + offset), now)).toBe(text)

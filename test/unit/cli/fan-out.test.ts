@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CliFault } from '../../../agent/cli/fault.ts'
-import { fanOut, groupFailures, report, type Outcome } from '../../../agent/cli/fan-out.ts'
+import { fanOut, groupFailures, report, reportFailures, type Outcome } from '../../../agent/cli/fan-out.ts'
 import { capture } from './capture.ts'
 
 const nodes = [{ name: 'cp-1' }, { name: 'worker-1' }]
@@ -40,17 +40,29 @@ describe('groupFailures', () => {
 
   it('tells one cause on every node once, without a node', () => {
     expect(groupFailures([failed('a', 'same'), failed('b', 'same')])).toEqual([
-      { node: undefined, failure: expect.objectContaining({ message: 'same' }) as unknown },
+      { place: undefined, failure: expect.objectContaining({ message: 'same' }) as unknown },
     ])
   })
 
   it('names the nodes when they differ, or when some answered', () => {
-    expect(groupFailures([failed('a', 'one'), failed('b', 'two')]).map(({ node }) => node)).toEqual([
+    expect(groupFailures([failed('a', 'one'), failed('b', 'two')]).map(({ place }) => place?.node)).toEqual([
       'a',
       'b',
     ])
     const answered: Outcome<number> = { node: 'b', kind: 'answer', value: 1 }
-    expect(groupFailures([failed('a', 'one'), answered]).map(({ node }) => node)).toEqual(['a'])
+    expect(groupFailures([failed('a', 'one'), answered]).map(({ place }) => place)).toEqual([{ node: 'a' }])
+  })
+
+  it('always tells which node cannot be reached, and where it was looked for', () => {
+    const gone: Outcome<never> = {
+      node: 'cp-1',
+      address: '10.0.0.1:50000',
+      kind: 'failure',
+      failure: { code: 'node_unreachable', status: 'UNAVAILABLE', message: 'nobody answers', exit: 5 },
+    }
+    const { output, stderr } = capture()
+    reportFailures(output, [gone])
+    expect(stderr()).toBe('error: UNAVAILABLE: cp-1 (10.0.0.1:50000): nobody answers\n')
   })
 })
 

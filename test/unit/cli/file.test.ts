@@ -1,8 +1,10 @@
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readInput, writePrivate } from '../../../agent/cli/file.ts'
+import { interruption } from '../../../agent/cli/failure.ts'
+import { readInput, readStream, writePrivate } from '../../../agent/cli/file.ts'
 
 let directory = ''
 
@@ -42,12 +44,34 @@ describe('writePrivate', () => {
   })
 })
 
+describe('a place that takes no files', () => {
+  it.each([{ exclusive: true }, { exclusive: false }])('is an error, and soon (%j)', async (options) => {
+    await expect(writePrivate('/proc/x/y/z.yaml', 'one', options)).rejects.toMatchObject({
+      code: 'file_unwritable',
+      message: '/proc/x/y/z.yaml cannot be written: ENOENT',
+    })
+    await writeFile(join(directory, 'plain'), '')
+    await expect(writePrivate(join(directory, 'plain', 'z.yaml'), 'one', options)).rejects.toMatchObject({
+      code: 'file_unwritable',
+    })
+  })
+})
+
+describe('readStream', () => {
+  it('ends with the reason of its signal while nothing comes', async () => {
+    const leaving = new AbortController()
+    const reading = readStream(new PassThrough(), '<stdin>', { signal: leaving.signal })
+    leaving.abort(interruption())
+    await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
+  })
+})
+
 describe('readInput', () => {
   it('reads a file up to its cap and refuses one byte more', async () => {
     const path = join(directory, 'x')
     await writeFile(path, 'abcd')
-    expect((await readInput(path, 4)).bytes.toString()).toBe('abcd')
-    await expect(readInput(path, 3)).rejects.toMatchObject({ code: 'file_too_large' })
+    expect((await readInput(path, { maxBytes: 4 })).bytes.toString()).toBe('abcd')
+    await expect(readInput(path, { maxBytes: 3 })).rejects.toMatchObject({ code: 'file_too_large' })
   })
 
   it('refuses what cannot be opened or read as a file', async () => {

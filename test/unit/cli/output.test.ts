@@ -24,7 +24,7 @@ describe('Output', () => {
   it('prints an error as one JSON object with -o json', async () => {
     const { output, stderr } = capture()
     await output.use('json')
-    output.failure(failure, 'worker-1')
+    output.failure(failure, { node: 'worker-1' })
     expect(JSON.parse(stderr())).toEqual({
       error: {
         code: 'role_missing',

@@ -53,7 +53,15 @@ describe('the command line', () => {
     [['statsu'], 'did you mean status?'],
     [['config', 'contxts'], 'did you mean contexts?'],
     [['reboot', '--mod', 'forced'], 'did you mean --mode?'],
-  ])('guesses what %j meant', async (words, hint) => {
+    [['reboot', '--no-wait'], 'hint:  say --wait false\n'],
+    [['service', 'restart'], 'hint:  stelectl service restart --help shows what it takes\n'],
+    [['apply', '-f', 'x', '--try', '1s'], 'hint:  the shortest is 5s\n'],
+    [['apply', '-f', 'x', '--stage', '--try', '5s'], 'hint:  --try takes effect now'],
+    [['token', 'create', '--ttl', '366d'], 'hint:  the longest is 365d\n'],
+    [['token', 'create', '--max-uses', '0'], 'hint:  leave it out for any number of nodes\n'],
+    [['cert', 'deny', 'zz'], 'hint:  stelectl whoami'],
+    [['validate', '/'], 'hint:  name a file'],
+  ])('exits 2 and says what %j should have been', async (words, hint) => {
     const { exit, stderr } = await run(words)
     expect(exit).toBe(2)
     expect(stderr).toContain(hint)

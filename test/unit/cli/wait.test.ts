@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock, type Clock } from '#kit/clock'
 import { Fault } from '#kit/fault'
+import type { Service } from '#api'
 import type { AgentClient } from '../../../agent/cli/nodes.ts'
-import { describeReboot, waitForReboot, waitForRevision, type WaitOptions } from '../../../agent/cli/wait.ts'
+import {
+  describeReboot,
+  describeRestart,
+  untilInterrupted,
+  waitForReboot,
+  waitForRevision,
+  waitForService,
+  type WaitOptions,
+} from '../../../agent/cli/wait.ts'
 
 class Answer extends Fault<string> {
   readonly status: string
@@ -17,6 +26,16 @@ type Moment = {
   readonly state?: number
   readonly fails?: Answer
   readonly revision?: bigint
+  readonly service?: Partial<Service>
+}
+
+const SERVICE: Service = {
+  name: 'gateway',
+  state: 2,
+  pid: 41,
+  since: new Date(1000),
+  restarts: 0,
+  lastExit: '',
 }
 
 /** A node that is another one at each look; the last moment stays. */
@@ -40,6 +59,12 @@ function node(moments: readonly Moment[], events: readonly { operationId: string
         return answer(() => ({
           status: { state: now().state ?? 2, configRevision: now().revision, stagedRevision: 0n },
         }))
+      },
+    },
+    service: {
+      list: () => {
+        looks += 1
+        return answer(() => ({ services: [{ ...SERVICE, ...now().service }] }))
       },
     },
     event: {
@@ -137,6 +162,53 @@ describe('waitForRevision', () => {
   it('ends when the revision is in force', async () => {
     const { connect } = node([{ revision: 1n }, { revision: 1n }, { revision: 2n }])
     await waitForRevision({ revision: 2n, staged: false }, options(connect))
+  })
+})
+
+describe('waitForService', () => {
+  it('ends when another process runs, not while the old one still does or the new one starts', async () => {
+    const { connect } = node([
+      { service: {} },
+      { service: { state: 4, pid: 0 } },
+      { fails: new Answer('unavailable') },
+      { service: { state: 1, pid: 57, since: new Date(2000) } },
+      { service: { state: 2, pid: 57, since: new Date(3000) } },
+    ])
+    const proof = await waitForService(SERVICE, options(connect))
+    expect(proof.after).toMatchObject({ state: 2, pid: 57 })
+    expect(describeRestart('worker-1', { ...proof, elapsedMs: 800 })).toBe(
+      'worker-1 restarted gateway  pid 41 → 57  in 0.8 s',
+    )
+  })
+
+  it('takes a later begin for proof when the process id came round again', async () => {
+    const { connect } = node([{ service: { since: new Date(3000) } }])
+    expect((await waitForService(SERVICE, options(connect))).after.pid).toBe(41)
+  })
+
+  it('ends with its deadline while the old process runs on', async () => {
+    const { connect } = node([{ service: {} }])
+    await expect(waitForService(SERVICE, options(connect, { deadlineMs: 40 }))).rejects.toMatchObject({
+      code: 'wait_deadline',
+    })
+  })
+})
+
+describe('untilInterrupted', () => {
+  it.each([
+    [true, 'interrupted; the reboot had been accepted and goes on'],
+    [false, 'interrupted; it is not known whether the reboot was accepted'],
+  ])('says how far it came (accepted: %s)', async (isAccepted, message) => {
+    const leaving = AbortSignal.abort(new Error('left'))
+    const act = async (accept: () => void): Promise<void> => {
+      if (isAccepted) accept()
+      leaving.throwIfAborted()
+    }
+    await expect(untilInterrupted(leaving, 'reboot', act)).rejects.toMatchObject({
+      code: 'interrupted',
+      message,
+      hint: 'stelectl status -w',
+    })
   })
 })
 

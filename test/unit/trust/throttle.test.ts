@@ -10,11 +10,9 @@ function attempt(
   now: number,
   isRight = false,
 ): boolean {
-  const admission = throttle.admit(address, now)
-  if (admission.kind === 'refused') return false
+  if (throttle.admit(address, now) !== undefined) return false
   if (isRight) throttle.succeeded(address)
   else throttle.failed(address, username, now)
-  admission.release()
   return true
 }
 
@@ -48,7 +46,7 @@ describe('guessing', () => {
           now += wait
           attempt(throttle, address, username, now)
         }
-        expect(throttle.admit('innocent', now).kind).toBe('admitted')
+        expect(throttle.admit('innocent', now)).toBeUndefined()
       }),
     )
   })
@@ -71,31 +69,46 @@ describe('guessing', () => {
   it('is forgiven after a right credential, and after long enough', () => {
     const throttle = new JoinThrottle()
     for (let guess = 0; guess < 10; guess += 1) throttle.failed('a', 'u', 0)
-    expect(throttle.admit('a', 1).kind).toBe('refused')
-    expect(throttle.admit('a', DEFAULT_POLICY.forgetMs + 1).kind).toBe('admitted')
+    expect(throttle.admit('a', 1)?.reason).toBe('locked_out')
+    expect(throttle.admit('a', DEFAULT_POLICY.forgetMs + 1)).toBeUndefined()
     for (let guess = 0; guess < 4; guess += 1) throttle.failed('b', 'u2', 0)
     throttle.succeeded('b')
     expect(throttle.failed('b', 'u2', 0)).toBe(0)
   })
 })
 
-describe('calls at a time', () => {
-  it('are bounded for one address and for all, and come down again', () => {
+describe('a flood from one address', () => {
+  it('that has failed is locked out, although its calls find no place', () => {
     const throttle = new JoinThrottle()
-    const open = Array.from({ length: 10 }, (_, at) => throttle.admit(`a${at}`, 0)).flatMap((one) =>
-      one.kind === 'admitted' ? [one] : [],
+    throttle.failed('a', 'u', 0)
+    const reasons: (string | undefined)[] = []
+    for (let call = 0; call < 200; call += 1) {
+      const refusal = throttle.admit('a', call)
+      reasons.push(refusal?.reason)
+      if (refusal === undefined) expect(throttle.turnedAway('a', call).reason).toBe('busy')
+    }
+    expect(reasons.filter((reason) => reason === undefined).length).toBeLessThan(
+      DEFAULT_POLICY.perAddress.burst,
     )
-    for (let call = 0; call < 4; call += 1) {
-      const admission = throttle.admit('b', 0)
-      if (admission.kind === 'admitted') open.push(admission)
-    }
-    expect(throttle.admit('b', 0)).toMatchObject({ kind: 'refused', reason: 'busy' })
-    for (let call = 0; call < 2; call += 1) throttle.admit(`c${call}`, 0)
-    expect(throttle.admit('d', 0)).toMatchObject({ kind: 'refused', reason: 'busy' })
-    for (const one of open) {
-      one.release()
-      one.release()
-    }
-    expect(throttle.admit('d', 0).kind).toBe('admitted')
+    expect(reasons.at(-1)).toBe('locked_out')
+  })
+
+  it('that has not failed meets the rate and nothing else', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 200 }), { maxLength: 300 }), (waits) => {
+        const throttle = new JoinThrottle()
+        let now = 0
+        for (const wait of waits) {
+          now += wait
+          const refusal = throttle.admit('a', now)
+          if (refusal === undefined) throttle.turnedAway('a', now)
+          else expect(refusal).toMatchObject({ reason: 'rate' })
+          expect(refusal?.retryAfterMs ?? 0).toBeLessThanOrEqual(
+            1000 / DEFAULT_POLICY.perAddress.ratePerSecond,
+          )
+          expect(throttle.hasFailed('a', now)).toBe(false)
+        }
+      }),
+    )
   })
 })
