@@ -20,15 +20,18 @@ export type ReadOptions = {
 /** Bytes of a file, or of stdin for `-`. Throws CliFault `file_unreadable` or `file_too_large`, or the signal's reason. */
 export async function readInput(path: string, options: ReadOptions = {}): Promise<Input> {
   if (path === '-') return { bytes: await readStream(process.stdin, '<stdin>', options), label: '<stdin>' }
-  const handle = await open(path, constants.O_RDONLY).catch((cause: unknown) => {
+  // Without blocking: the opening of a pipe that nobody writes to would never end, and could not be interrupted.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: unknown) => {
     throw new CliFault('file_unreadable', `${path} cannot be opened`, {
       hint: 'name a file that exists and that you may read, or - for stdin',
       cause,
     })
   })
   try {
-    if ((await handle.stat()).isDirectory()) {
-      throw new CliFault('file_unreadable', `${path} is a folder`, { hint: 'name a file, or - for stdin' })
+    const kind = await handle.stat()
+    if (!kind.isFile()) {
+      const what = kind.isDirectory() ? 'a folder' : 'no plain file'
+      throw new CliFault('file_unreadable', `${path} is ${what}`, { hint: 'name a file, or - for stdin' })
     }
     return {
       bytes: await readStream(handle.createReadStream({ autoClose: false }), path, options),

@@ -48,7 +48,8 @@ export class Output {
   async use(format: Format): Promise<void> {
     if (format === 'yaml') {
       const { stringify } = await import('yaml')
-      this.#toYaml = (value) => stringify(value)
+      // YAML leaves such characters as they are; what a node said must not steer the terminal in any format.
+      this.#toYaml = (value) => printableLines(stringify(value))
     }
     this.#format = format
   }

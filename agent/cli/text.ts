@@ -35,14 +35,16 @@ export function fields(pairs: readonly (readonly [string, string])[]): string {
   return table([], pairs)
 }
 
-// Control characters except tab, with the C1 range and the direction marks that can turn a line around.
-const UNSAFE = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
+// Control characters except tab, with the C1 range; marks that turn a line around, break it or take no room.
+const UNSAFE = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 /** What a node said, with every character escaped that could steer a terminal. */
 export function printable(text: string): string {
-  return text.replace(UNSAFE, (character) =>
-    character === '\n' ? ' ' : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  )
+  return text.replace(UNSAFE, (character) => (character === '\n' ? ' ' : escaped(character.charCodeAt(0))))
+}
+
+function escaped(code: number): string {
+  return code > 0xff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\x${code.toString(16).padStart(2, '0')}`
 }
 
 /** The same for text of several lines, which stay lines. */

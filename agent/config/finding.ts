@@ -25,6 +25,15 @@ export type Problem = { readonly code: string; readonly message: string; readonl
 export type Path = readonly (string | number)[]
 
 const NAME_SHOWN = 64
+const PATH_SHOWN = 200
+
+/** Most problems that are told at once. A document with more is no configuration, and the list of them must not fill memory. */
+export const MAX_FINDINGS = 100
+
+/** Whether one more finding is worth making. One beyond the limit is: it shows that there are more. */
+export function hasRoom(findings: readonly unknown[]): boolean {
+  return findings.length <= MAX_FINDINGS
+}
 
 /** `file:line:column: message (path) [code]`, one line. */
 export function formatFinding(finding: Finding): string {
@@ -33,9 +42,26 @@ export function formatFinding(finding: Finding): string {
   return `${where}: ${finding.message}${path} [${finding.code}]`
 }
 
-/** A copy in the order of the file. */
+/** A copy in the order of the file: the first 100, and `too_many_findings` where the next one would be. */
 export function sortFindings(findings: readonly Finding[]): readonly Finding[] {
-  return findings.toSorted((a, b) => a.line - b.line || a.column - b.column || a.path.localeCompare(b.path))
+  const sorted = findings.toSorted(
+    (a, b) => a.line - b.line || a.column - b.column || a.path.localeCompare(b.path),
+  )
+  const next = sorted[MAX_FINDINGS]
+  if (next === undefined) return sorted
+  const { file, document, line, column } = next
+  const code = 'too_many_findings'
+  const message = 'and more problems: fix these first'
+  const more: Finding = { severity: 'error', code, file, document, line, column, path: '', message }
+  return [...sorted.slice(0, MAX_FINDINGS), more]
+}
+
+/** A path as a finding shows it: at most 200 characters, of a longer one both ends. */
+export function showPath(path: Path): string {
+  const text = formatPath(path)
+  if (text.length <= PATH_SHOWN) return text
+  const end = PATH_SHOWN / 2
+  return `${text.slice(0, PATH_SHOWN - end - 1)}…${text.slice(-end)}`
 }
 
 /** `a.b[0]`; a name that is no plain word is shown cut, escaped and in quotes. */

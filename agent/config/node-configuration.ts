@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import { err, ok, type Result } from '#kit/result'
 import { checkDocument, valueAt } from './document/check.ts'
+import { maskFindings } from './mask.ts'
 import { readDocuments, type SourceDocument } from './document/read.ts'
 import { closestName, sortFindings, type Finding, type Problem } from './finding.ts'
 import { INIT_ONLY, kubeadmKinds, type KubeadmDocument } from './kubeadm/document.ts'
@@ -54,6 +55,7 @@ export function readConfiguration(
     if (!result.ok) findings.push(...result.error)
     return result.ok ? [{ source, document: result.value }] : []
   })
+  findings.push(...documents.flatMap(maskFindings))
   const together = documents.flatMap((source) => (kindOf(source) === undefined ? [] : [source]))
   findings.push(...togetherFindings(together))
   const node = checked.flatMap(({ document }) => (document.kind === 'NodeConfig' ? [document] : []))[0]

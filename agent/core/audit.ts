@@ -67,9 +67,10 @@ export class Audit {
   }
 
   #turn(): void {
-    closeSync(this.#descriptor)
     renameSync(this.#path, this.#path.replace(/\.log$/, '.older.log'))
-    this.#descriptor = openSync(this.#path, 'a', 0o600)
+    const next = openSync(this.#path, 'a', 0o600)
+    closeSync(this.#descriptor)
+    this.#descriptor = next
     this.#size = 0
   }
 }

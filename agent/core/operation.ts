@@ -112,9 +112,17 @@ export class Operations {
     this.#replace([...this.#operations, operation].slice(-KEPT))
   }
 
-  /** Forgets an operation that was never carried out and never answered. */
+  /**
+   * Forgets an operation that was never carried out and never answered. In memory it is forgotten even when that cannot be written: a repeated
+   * key must not get the answer of what did not happen.
+   */
   drop(id: string): void {
-    this.#replace(this.#operations.filter((one) => one.id !== id))
+    const left = this.#operations.filter((one) => one.id !== id)
+    try {
+      this.#file.write([...left])
+    } finally {
+      this.#operations = left
+    }
   }
 
   finish(id: string): void {

@@ -13,6 +13,7 @@ export class LogFile {
   readonly #maxBytes: number
   #descriptor: number
   #size: number
+  #lost = 0
 
   constructor(directory: string, name: string, options: { readonly maxBytes?: number } = {}) {
     this.#directory = directory
@@ -22,8 +23,20 @@ export class LogFile {
     this.#size = fstatSync(this.#descriptor).size
   }
 
+  /** Never throws: a full disk costs lines and no service. The first line that fits again is preceded by how many writes were lost. */
   append(bytes: Buffer | string): void {
-    if (this.#size >= this.#maxBytes) this.#turn('.older')
+    try {
+      if (this.#size >= this.#maxBytes) this.#turn('.older')
+      if (this.#lost > 0)
+        this.#write(`{"level":"warn","message":"log writes lost, the disk was full","count":${this.#lost}}\n`)
+      this.#lost = 0
+      this.#write(bytes)
+    } catch {
+      this.#lost += 1
+    }
+  }
+
+  #write(bytes: Buffer | string): void {
     this.#size += writeSync(this.#descriptor, typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
   }
 
@@ -39,9 +52,11 @@ export class LogFile {
   }
 
   #turn(suffix: string): void {
-    closeSync(this.#descriptor)
     renameSync(this.#path(''), this.#path(suffix))
-    this.#descriptor = openSync(this.#path(''), 'a', 0o600)
+    // Opened before the old one is closed: when it cannot be, lines go on into the file that was renamed.
+    const next = openSync(this.#path(''), 'a', 0o600)
+    closeSync(this.#descriptor)
+    this.#descriptor = next
     this.#size = 0
   }
 

@@ -1,12 +1,20 @@
 /** Schema against document: zod's issues become findings in our words, with places, and without values. */
 import type { z } from 'zod'
-import { closestName, showName, type Finding, type Path, type Problem } from '../finding.ts'
+import {
+  closestName,
+  hasRoom,
+  MAX_FINDINGS,
+  showName,
+  type Finding,
+  type Path,
+  type Problem,
+} from '../finding.ts'
 import { err, ok, type Result } from '#kit/result'
 import type { SourceDocument } from './read.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** Returns the parsed value at `base` of the document, or everything that is wrong with it. */
+/** Returns the parsed value at `base` of the document, or what is wrong with it: everything, or the first 101 problems. */
 export function checkDocument<T>(
   schema: z.ZodType<T>,
   document: SourceDocument,
@@ -14,7 +22,12 @@ export function checkDocument<T>(
 ): Result<T, readonly Finding[]> {
   const parsed = schema.safeParse(valueAt(document.data, base))
   if (parsed.success) return ok(parsed.data)
-  return err(parsed.error.issues.flatMap((issue) => explain(issue, document, base)))
+  const findings: Finding[] = []
+  for (const issue of parsed.error.issues) {
+    if (!hasRoom(findings)) break
+    findings.push(...explain(issue, document, base))
+  }
+  return err(findings)
 }
 
 /** The value at `path` of plain data, own properties only. */
@@ -31,7 +44,9 @@ export function valueAt(data: unknown, path: Path): unknown {
 function explain(issue: Issue, document: SourceDocument, base: Path): readonly Finding[] {
   const path = [...base, ...issue.path.map((one) => (typeof one === 'symbol' ? String(one) : one))]
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => document.finding([...path, key], unknownKey(key, issue.message), 'key'))
+    return issue.keys
+      .slice(0, MAX_FINDINGS + 1)
+      .map((key) => document.finding([...path, key], unknownKey(key, issue.message), 'key'))
   }
   if (document.isRefused(path)) return []
   return [document.finding(path, problemOf(issue, document.written(path), valueAt(document.data, path)))]

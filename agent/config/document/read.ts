@@ -5,8 +5,8 @@
  * number that would read back differently from how it is written. Messages never hold a value.
  */
 import { Composer, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type Scalar } from 'yaml'
-import { formatPath, showName, type Finding, type Path, type Problem } from '../finding.ts'
-import { scan } from './tokens.ts'
+import { hasRoom, showName, showPath, type Finding, type Path, type Problem } from '../finding.ts'
+import { scan, type PlacedProblem } from './tokens.ts'
 import { syntaxProblem } from './syntax.ts'
 
 export type Position = { readonly line: number; readonly column: number }
@@ -33,29 +33,37 @@ export type SourceFile = {
 
 type Place = { readonly file: string; readonly index: number; readonly lines: LineCounter }
 
-/** Reads every document of `text`. All problems of syntax and form are in `findings`. */
+/** Reads every document of `text`. The problems of syntax and form are in `findings`: all of them, or the first 101. */
 export function readDocuments(text: string, options: { readonly file: string }): SourceFile {
   const lines = new LineCounter()
   const place = { file: options.file, index: 1, lines }
   const scanned = scan(text, lines.addNewLine)
   if (scanned.kind === 'refused') {
-    return { documents: [], findings: [findingAt(place, scanned.problem.offset, '', scanned.problem)] }
+    return { documents: [], findings: placed(scanned.problems, scanned.starts, place) }
   }
   const composed = [...new Composer(COMPOSE).compose(scanned.tokens, false, text.length)]
-  const indexOf = (offset: number) => Math.max(1, composed.findLastIndex((one) => one.range[0] <= offset) + 1)
-  const findings = scanned.problems.map((problem) =>
-    findingAt({ ...place, index: indexOf(problem.offset) }, problem.offset, '', problem),
-  )
+  const findings = placed(scanned.problems, scanned.starts, place)
   const documents = composed.flatMap((document, position) => {
     const here = { ...place, index: position + 1 }
     const broken = [...document.errors, ...document.warnings]
     // What anchors, tags and directives do to a document was said above, in one finding each.
     if (broken.length > 0 && findings.some((finding) => finding.document === here.index)) return []
-    findings.push(...broken.map((error) => findingAt(here, error.pos[0], '', syntaxProblem(error))))
+    for (const error of broken) {
+      if (!hasRoom(findings)) break
+      findings.push(findingAt(here, error.pos[0], [], syntaxProblem(error)))
+    }
     if (broken.length > 0 || isEmpty(document.contents)) return []
     return [toSource(document.contents, here, findings)]
   })
   return { documents, findings }
+}
+
+/** `starts` are the offsets at which documents begin. */
+function placed(problems: readonly PlacedProblem[], starts: readonly number[], place: Place): Finding[] {
+  return problems.map((problem) => {
+    const index = Math.max(1, starts.findLastIndex((start) => start <= problem.offset) + 1)
+    return findingAt({ ...place, index }, problem.offset, [], problem)
+  })
 }
 
 const COMPOSE = {
@@ -71,10 +79,11 @@ const COMPOSE = {
 } as const
 
 function toSource(root: Node, place: Place, findings: Finding[]): SourceDocument {
-  const refused = new Set<string>()
+  const refused = new Set<unknown>()
   const report: Report = (path, offset, problem) => {
-    refused.add(formatPath(path))
-    findings.push(findingAt(place, offset, formatPath(path), problem))
+    if (!hasRoom(findings)) return
+    refused.add(placeOf(root, path))
+    findings.push(findingAt(place, offset, path, problem))
   }
   const data = toData(root, [], { report, lineOf: (offset) => place.lines.linePos(offset).line })
   const start = place.lines.linePos(root.range?.[0] ?? 0)
@@ -83,10 +92,9 @@ function toSource(root: Node, place: Place, findings: Finding[]): SourceDocument
     index: place.index,
     data,
     position: { line: start.line, column: start.col },
-    finding: (path, problem, at = 'value') =>
-      findingAt(place, offsetAt(root, path, at), formatPath(path), problem),
+    finding: (path, problem, at = 'value') => findingAt(place, offsetAt(root, path, at), path, problem),
     written: (path) => writtenAt(root, path),
-    isRefused: (path) => refused.has(formatPath(path)),
+    isRefused: (path) => refused.has(placeOf(root, path)),
   }
 }
 
@@ -176,6 +184,12 @@ function findNode(
   return { pair, node, isExact: true }
 }
 
+/** What stands for a path in a set: the first entry of that key, or the item of a list. Nothing for a path that is not written. */
+function placeOf(root: unknown, path: Path): unknown {
+  const { pair, node, isExact } = findNode(root, path)
+  return isExact ? (pair ?? node) : undefined
+}
+
 function offsetAt(root: unknown, path: Path, at: 'key' | 'value'): number {
   const { pair, node, isExact } = findNode(root, path)
   const keyOffset = startOf(pair?.key)
@@ -194,7 +208,7 @@ function writtenAt(root: unknown, path: Path): 'plain' | 'quoted' | 'collection'
   return node.type === 'PLAIN' ? 'plain' : 'quoted'
 }
 
-function findingAt(place: Place, offset: number, path: string, problem: Problem): Finding {
+function findingAt(place: Place, offset: number, path: Path, problem: Problem): Finding {
   const { line, col } = place.lines.linePos(offset)
   const { code, message, hint } = problem
   return {
@@ -204,7 +218,7 @@ function findingAt(place: Place, offset: number, path: string, problem: Problem)
     document: place.index,
     line: Math.max(1, line),
     column: Math.max(1, col),
-    path,
+    path: showPath(path),
     message,
     ...(hint === undefined ? {} : { hint }),
   }

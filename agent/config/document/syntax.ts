@@ -21,3 +21,12 @@ const WORDS: Readonly<Record<string, string>> = {
 export function syntaxProblem(error: YAMLError): Problem {
   return { code: 'yaml_syntax', message: `YAML: ${WORDS[error.code] ?? 'this cannot be read'}` }
 }
+
+/** YAML 1.2.2 section 5.7, and the line breaks of 7.3.1. */
+const ESCAPE =
+  /\\(?:[0abefnrtvNLP_ "/\\\t\n]|\r\n|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U(?:000[\da-fA-F]|0010)[\da-fA-F]{4})/g
+
+/** How many escapes of a text in double quotes YAML does not know, nearly: enough to tell few from many. */
+export function badEscapes(source: string): number {
+  return source.includes('\\') ? source.replace(ESCAPE, '').split('\\').length - 1 : 0
+}

@@ -1,6 +1,6 @@
 /** What one field demands of another. All of it fails closed: no credential without the means to verify who gets it. */
 import type { Path, Problem } from '../finding.ts'
-import { contentProblem } from './file.ts'
+import { contentProblem, WRITING_SUFFIX } from './file.ts'
 import { keyBelongsTo, readCertificates } from './pem.ts'
 import type { NodeConfigDocument } from './schema.ts'
 
@@ -71,18 +71,37 @@ function caKeyProblem(caKey: string, ca: string | undefined, role: Role): Proble
 }
 
 function fileProblems(node: NodeConfigDocument): readonly PlacedProblem[] {
+  const files = node.files ?? []
+  const all = new Set(files.map((file) => file.path))
   const seen = new Set<string>()
-  return (node.files ?? []).flatMap((file, index): PlacedProblem[] => {
+  return files.flatMap((file, index): PlacedProblem[] => {
     const found: PlacedProblem[] = []
     if (seen.has(file.path)) {
       const problem = { code: 'duplicate_path', message: 'is written by another entry of files, too' }
       found.push({ path: ['files', index, 'path'], problem })
     }
     seen.add(file.path)
+    const conflict = pathConflict(file.path, all)
+    if (conflict !== undefined) found.push({ path: ['files', index, 'path'], problem: conflict })
     const problem = contentProblem(file)
     if (problem !== undefined) found.push({ path: ['files', index, 'content'], problem })
     return found
   })
+}
+
+function pathConflict(path: string, all: ReadonlySet<string>): Problem | undefined {
+  const code = 'path_conflict'
+  if (foldersOf(path).some((folder) => all.has(folder))) {
+    return { code, message: 'is below the path of another entry of files, which is a file and no folder' }
+  }
+  if (!path.endsWith(WRITING_SUFFIX) || !all.has(path.slice(0, -WRITING_SUFFIX.length))) return undefined
+  return { code, message: 'is the name under which another entry of files is written at first' }
+}
+
+/** `/a/b/c` → `/a`, `/a/b`. */
+function foldersOf(path: string): readonly string[] {
+  const parts = path.split('/')
+  return parts.slice(2).map((_part, index) => parts.slice(0, index + 2).join('/'))
 }
 
 function linkProblems(node: NodeConfigDocument): readonly PlacedProblem[] {

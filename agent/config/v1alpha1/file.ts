@@ -16,6 +16,11 @@ export const ALLOWED_FOLDERS = [
 export const MAX_FILES = 200
 export const MAX_FILE_BYTES = 64 * 1024
 
+const MAX_PATH = 512
+/** NAME_MAX of Linux (limits.h) is 255 bytes; a file is written under its name and this suffix before it takes its place. */
+export const WRITING_SUFFIX = '.new'
+const MAX_NAME_BYTES = 255 - WRITING_SUFFIX.length
+
 export type FileText = {
   readonly content: string
   readonly encoding?: 'base64' | 'gzip' | 'gzip+base64' | undefined
@@ -25,8 +30,15 @@ export type FileText = {
 export function filePathProblem(path: string): Problem | undefined {
   const parts = path.split('/').slice(1)
   const isNormal = path.startsWith('/') && parts.every((part) => part !== '' && part !== '.' && part !== '..')
-  if (!isNormal || path.length > 512 || /[\x00-\x1f\x7f\\]/.test(path)) {
-    return { code: 'path_form', message: 'has to be an absolute path without //, . or ..' }
+  if (!isNormal || path.length > MAX_PATH || /[\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(path)) {
+    return {
+      code: 'path_form',
+      message:
+        'has to be an absolute path without //, . or .., and without backslashes or invisible characters',
+    }
+  }
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
+    return { code: 'path_form', message: `has a name of more than ${MAX_NAME_BYTES} bytes in it` }
   }
   if (ALLOWED_FOLDERS.some((folder) => path.startsWith(`${folder}/`))) return undefined
   return { code: 'path_not_allowed', message: `has to be below one of: ${ALLOWED_FOLDERS.join(', ')}` }

@@ -10,6 +10,7 @@ import {
 import { parseNodeConfiguration, redactText, type Finding } from '#config'
 import { RpcFault, type Handlers } from '#rpc'
 import { digestOfDocument } from '../boot/accept-user-data.ts'
+import { ParseQueue } from '../config/parse-queue.ts'
 import { planApply, type ApplyMode as PlanMode, type ApplyPlan } from '../config/apply.ts'
 import { inWords } from '../machine/state.ts'
 import type { Node } from '../node.ts'
@@ -32,6 +33,8 @@ export type ConfigOptions = { readonly node: Node; readonly operations: Operatio
 
 export function configHandlers(options: ConfigOptions): Handlers<typeof ConfigServiceService, AgentContext> {
   const { node } = options
+  // Whoever may only read must not keep an administrator from applying: each has a queue of its own.
+  const queue = new ParseQueue(['apply', 'validate'])
   return {
     get: async (request) => {
       const version = select(node, request.version)
@@ -47,12 +50,13 @@ export function configHandlers(options: ConfigOptions): Handlers<typeof ConfigSe
       const version = select(node, request.version)
       return { document: version.document, revision: BigInt(version.revision) }
     },
-    validate: async (request) => {
+    validate: async (request, { signal }) => {
       requireSize(request.document)
-      const parsed = parseNodeConfiguration(request.document, { file: 'document' })
+      const parse = () => parseNodeConfiguration(request.document, { file: 'document' })
+      const parsed = await queue.run('validate', parse, { signal })
       return { findings: parsed.ok ? [] : parsed.error.map(toFinding) }
     },
-    apply: async (request, context) => apply(options, request, context),
+    apply: (request, context) => queue.run('apply', () => apply(options, request, context), context),
   }
 }
 
@@ -84,7 +88,12 @@ function apply(options: ConfigOptions, request: ApplyRequest, context: AgentCont
   const id = operations.newId()
   const answer = toResponse(plan, id)
   operations.keep(id, call, { state: 'accepted', answer: codec.responseSerialize(answer).toString('base64') })
-  node.commit(plan.next)
+  try {
+    node.commit(plan.next)
+  } catch (error) {
+    operations.drop(id)
+    throw error
+  }
   operations.finish(id)
   node.events.emit({
     code: `config.${{ now: 'applied', try: 'tried', stage: 'staged' }[MODES[request.mode]]}`,

@@ -19,7 +19,10 @@ export function serviceHandlers(options: {
   const { node, operations } = options
   const { services } = node.ports
   return {
-    list: async (_request, { signal }) => ({ services: (await services.list({ signal })).map(toService) }),
+    list: async (_request, { signal }) => {
+      const all = await services.list({ signal })
+      return { services: all.filter(({ name }) => belongsHere(node, name)).map(toService) }
+    },
     get: async (request, { signal }) => ({ service: toService(await find(node, request.name, signal)) }),
     restart: async (request, context) => {
       const codec = ServiceServiceService.restart
@@ -73,10 +76,20 @@ export function restartAfterAnswer(
 
 async function find(node: Node, name: string, signal: AbortSignal): Promise<ServiceInfo> {
   const found = (await node.ports.services.list({ signal })).find((service) => service.name === name)
-  if (found !== undefined) return found
+  if (found !== undefined && belongsHere(node, name)) return found
+  if (found !== undefined) {
+    throw new RpcFault('failed_precondition', 'service_not_here', 'this node does not run that service', {
+      hint: 'trust runs on control planes; stelectl services lists what runs here',
+    })
+  }
   throw new RpcFault('not_found', 'service_unknown', 'there is no service of that name', {
     hint: 'stelectl services lists them',
   })
+}
+
+/** Trust signs for workers, so only a node that holds the authority's key runs it. */
+function belongsHere(node: Node, name: string): boolean {
+  return name !== 'trust' || node.view?.authorityKey !== undefined
 }
 
 function toService(info: ServiceInfo): Service {

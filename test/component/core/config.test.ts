@@ -108,6 +108,29 @@ describe('the configuration of a node', () => {
     expect(node.log('core')).not.toContain(marker)
   })
 
+  it('outlives many and large documents to validate, and refuses those beyond a short queue', async () => {
+    const reader = await clientCertificate(['stele:reader'], 'rita')
+    const pid = await node.coreUp()
+    const keys = Array.from({ length: 55 }, (_, i) => `${' '.repeat(i + 1)}${'k'.repeat(64)}:\n`).join('')
+    const bomb = `a:\n${keys}${`${' '.repeat(57)}- 01\n`.repeat(14_000)}`
+    expect(bomb.length).toBeGreaterThan(850_000)
+    expect((await node.call(config.validate, { document: bomb }, reader)).findings).toHaveLength(1)
+    const document = `a:\n${' - 01\n'.repeat(4_000)}`
+    const { configRevision } = await status()
+    const flood = Array.from({ length: 24 }, () => refusal(node.call(config.validate, { document }, reader)))
+    // Whoever may change the node is not kept waiting behind those who may only read.
+    const dry = await apply(await changed(), { dryRun: true, expectedRevision: configRevision })
+    expect(dry.revision).toBe(configRevision + 1n)
+    const refused = (await Promise.all(flood)).filter((one) => one !== undefined)
+    expect(new Set(refused.map((one) => one.code))).toEqual(new Set(['node_busy']))
+    expect(new Set(refused.map((one) => one.status))).toEqual(new Set([grpc.status.RESOURCE_EXHAUSTED]))
+    expect(refused.length).toBeLessThan(flood.length)
+    const { findings } = await node.call(config.validate, { document }, reader)
+    expect(findings.at(-1)).toMatchObject({ code: 'too_many_findings' })
+    expect(findings).toHaveLength(101)
+    expect(await node.coreUp()).toBe(pid)
+  })
+
   it('stages for the next boot', async () => {
     const before = await status()
     const answer = await apply(await changed(), { mode: 2, expectedRevision: before.configRevision })

@@ -58,7 +58,7 @@ describe('Output', () => {
   it('escapes what could steer the terminal in a message of a node', () => {
     const { output, stderr } = capture({ isTTY: true })
     output.failure({ ...failure, message: 'gone\u001b]0;title\u0007\u202e' })
-    expect(stderr()).toContain('gone\\x1b]0;title\\x07\\x202e')
+    expect(stderr()).toContain('gone\\x1b]0;title\\x07\\u202e')
   })
 
   it('prints the elements of a stream one object a line', async () => {

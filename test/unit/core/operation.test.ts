@@ -57,4 +57,21 @@ describe('Operations', () => {
     expect(operations.find({ ...call, key: 'key-1000' })).toBeUndefined()
     expect(operations.find({ ...call, key: 'key-1299' })).toBeDefined()
   })
+
+  it('forgets what did not happen even when the disk is full', () => {
+    const files = new MemoryFileSystem()
+    let isFull = false
+    class FullDisk extends JsonFile<ReturnType<typeof operationsSchema.parse>> {
+      override write(value: ReturnType<typeof operationsSchema.parse>): void {
+        if (isFull) throw new Error('ENOSPC')
+        super.write(value)
+      }
+    }
+    const file = new FullDisk(files, '/state/operations.json', operationsSchema)
+    const operations = new Operations({ file, clock, bootId: () => 'boot' })
+    operations.keep('id', call, { state: 'accepted', answer: 'AAAA' })
+    isFull = true
+    expect(() => operations.drop('id')).toThrow('ENOSPC')
+    expect(operations.find(call)).toBeUndefined()
+  })
 })

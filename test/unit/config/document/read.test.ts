@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatFinding, parseNodeConfiguration, readDocuments } from '#config'
-import { accept, brief, CLUSTER, INIT, NODE, refuse } from '../sample.ts'
+import { accept, brief, CLUSTER, INIT, KUBELET, NODE, refuse } from '../sample.ts'
+
+const lines = (count: number, line: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => `${line(index)}\n`).join('')
 
 describe('reading YAML', () => {
   it('tells both lines of a duplicate key (BR-024)', () => {
@@ -132,9 +135,24 @@ describe('reading YAML', () => {
     ['64 levels in a block', `a: ${'- '.repeat(70)}x`, 'yaml_syntax'],
     ['32 documents', `---\n${NODE}`.repeat(33), 'too_many_documents'],
     ['its parts', 'a: b\n'.repeat(40_000), 'too_complex'],
-    ['its parts, all open', '['.repeat(400_000), 'too_complex'],
+    ['its levels, all open', '['.repeat(400_000), 'too_deep'],
+    ['its parts, in the lines of one text', `a: '${'\n x'.repeat(300_000)}'\n`, 'too_complex'],
   ])('refuses text beyond the cap of %s', (_name, text, code) => {
     expect(refuse(text).map((one) => one.code)).toContain(code)
+  })
+
+  it('takes 64 levels, whichever way they are written, and not one more', () => {
+    const levels = (count: number) => [
+      '['.repeat(count) + ']'.repeat(count),
+      '{a: '.repeat(count) + '}'.repeat(count),
+      `${'- '.repeat(count)}x`,
+      Array.from({ length: count }, (_, level) => `${' '.repeat(level)}a:\n`).join(''),
+      Array.from({ length: count }, (_, level) => `${' '.repeat(level)}? a\n${' '.repeat(level)}:\n`).join(
+        '',
+      ),
+    ]
+    for (const text of levels(64)) expect(readDocuments(text, { file: 'f' }).findings).toEqual([])
+    for (const text of levels(65)) expect(refuse(text).map((one) => one.code)).toEqual(['too_deep'])
   })
 
   it('does not overflow the stack on deep nesting', () => {
@@ -146,6 +164,48 @@ describe('reading YAML', () => {
     ]) {
       expect(refuse(text).map((one) => one.code)).toContain('too_deep')
     }
+  })
+
+  it.each([
+    ['numbers that would change', `${KUBELET}a: [${'01,'.repeat(5_000)}]\n`, 'ambiguous_scalar'],
+    ['unknown keys', NODE + lines(3_000, (i) => `k${i}: 1`), 'unknown_key'],
+    [
+      'values',
+      `${NODE}kubernetes:\n  nodeLabels:\n${lines(3_000, (i) => `    a${i}: "x y"`)}`,
+      'label_value_form',
+    ],
+    ['keys twice', KUBELET + lines(3_000, () => 'k: 1'), 'duplicate_key'],
+    ['tags', `${KUBELET}a: [${'!a 1,'.repeat(4_000)}]\n`, 'tag_refused'],
+    ['directives', '%A b\n'.repeat(5_000), 'directive_refused'],
+    ['syntax errors', `${KUBELET}a: [${','.repeat(5_000)}]\n`, 'yaml_syntax'],
+    ['documents', `${NODE}hostname: A\n${lines(9, (i) => `k${i}: 1`)}---\n`.repeat(20), 'unknown_key'],
+  ])('tells the first 100 problems and that there are more: %s', (_name, text, code) => {
+    const findings = refuse(text)
+    expect(findings).toHaveLength(101)
+    expect(findings.map((one) => one.code)).toContain(code)
+    expect(findings.findIndex((one) => one.code === 'too_many_findings')).toBe(100)
+    const at = findings.map((one) => one.line * 1e7 + one.column)
+    expect(at).toEqual(at.toSorted((a, b) => a - b))
+    expect(at[0]).toBeLessThan(1e8)
+  })
+
+  it('counts the escapes of one text that YAML does not know, before an error is made of each', () => {
+    const escapes = (text: string) => refuse(`${KUBELET}a: "${text}"\n`).map((one) => one.code)
+    expect(escapes('\\q'.repeat(500_000))).toEqual(['too_complex'])
+    expect(escapes('\\x4'.repeat(100_000))).toEqual(['too_complex'])
+    expect(escapes('\\q'.repeat(90))).toEqual(Array(90).fill('yaml_syntax'))
+    expect(escapes('\\q'.repeat(9_000))).toHaveLength(101)
+    const good = '\\\\\\"\\n\\x41\\u00e4\\U0001f600\\\n \\\t'.repeat(20_000)
+    expect(readDocuments(`a: "${good}"\n`, { file: 'f' }).findings).toEqual([])
+  })
+
+  it('shows both ends of a long path, in 200 characters', () => {
+    const levels = Array.from({ length: 55 }, (_, i) => `${' '.repeat(i)}${'k'.repeat(60)}${i}:\n`).join('')
+    const { findings } = readDocuments(`first:\n${levels.replaceAll(/^/gm, ' ').trimEnd()} 01\n`, {
+      file: 'f',
+    })
+    expect(findings.map((one) => one.path.length)).toEqual([200])
+    expect(findings[0]?.path).toMatch(/^first\.k{60}0\.k+…k+53\.k{60}54$/)
   })
 
   it('never throws, whatever the text', () => {

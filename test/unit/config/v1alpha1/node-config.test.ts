@@ -44,6 +44,15 @@ describe('files', () => {
     '/etc/stele/a\nb',
     '/etc/kubernetes/pki/../../shadow',
     '//etc/stele/a',
+    `/etc/stele/${'a'.repeat(252)}`,
+    `/etc/stele/${'ä'.repeat(126)}/b`,
+    '/etc/stele/a\u0085b',
+    '/etc/stele/a\u202eb',
+    '/etc/stele/a\u2066b',
+    '/etc/stele/a\u200bb',
+    '/etc/stele/a\ufeffb',
+    '/etc/stele/a\u2028b',
+    '/etc/stele/a\ud800b',
   ])('refuses the path %j', (path) => {
     expect(refuse(file({ path }))[0]?.code).toMatch(/^path_/)
   })
@@ -53,6 +62,7 @@ describe('files', () => {
     '/etc/kubernetes/patches/kubeletconfiguration.yaml',
     '/etc/cni/net.d/10.conflist',
     '/var/lib/stele/files/a..b',
+    `/etc/stele/${'a'.repeat(251)}/${'ä'.repeat(125)}`,
   ])('takes the path %s', (path) => {
     expect(accept(file({ path })).node.files[0]).toMatchObject({
       path,
@@ -75,6 +85,22 @@ describe('files', () => {
     expect(refuse(file({ content: large }))[0]?.code).toBe('content_too_large')
     expect(refuse(file({ content: bomb, encoding: 'gzip+base64' }))[0]?.code).toBe('content_too_large')
     expect(refuse(`${NODE}files: [${'{},'.repeat(201)}]\n`).map((one) => one.code)).toContain('out_of_range')
+  })
+
+  it.each([
+    ['twice', ['/etc/stele/q', '/etc/stele/q'], 'duplicate_path files[1].path 5:12'],
+    ['as a folder', ['/etc/stele/q', '/etc/stele/q/r'], 'path_conflict files[1].path 5:12'],
+    ['as a folder, first', ['/etc/stele/q/r/s', '/etc/stele/q'], 'path_conflict files[0].path 4:12'],
+    ['while it is written', ['/etc/stele/q.new', '/etc/stele/q'], 'path_conflict files[0].path 4:12'],
+  ])('refuses a path that another entry has %s', (_how, all, expected) => {
+    const entries = all.map((path) => `  - {path: ${path}, content: x}\n`).join('')
+    expect(brief(refuse(`${NODE}files:\n${entries}`))).toEqual([expected])
+  })
+
+  it('takes paths that begin alike', () => {
+    const all = ['/etc/stele/q', '/etc/stele/q.d/r', '/etc/stele/qr', '/etc/stele/s.new', '/etc/stele/.new']
+    const entries = all.map((path) => `  - {path: ${path}, content: x}\n`).join('')
+    expect(accept(`${NODE}files:\n${entries}`).node.files.map((one) => one.path)).toEqual(all)
   })
 
   it('decodes to the bytes that were encoded', () => {
