@@ -12,7 +12,15 @@ export type IpAddress = string & { readonly __brand: 'IpAddress' }
 /** RFC 1123 subdomain, as Kubernetes names a node. */
 export type NodeName = string & { readonly __brand: 'NodeName' }
 
-export type AddressKind = 'unspecified' | 'loopback' | 'link-local' | 'multicast' | 'broadcast' | 'unicast'
+export type AddressKind =
+  | 'unspecified'
+  | 'loopback'
+  | 'link-local'
+  | 'multicast'
+  | 'broadcast'
+  /** An IPv6 address that carries an IPv4 address, other than a mapped one: who answers there depends on the network. */
+  | 'embedded'
+  | 'unicast'
 
 const MAX_NAME = 253
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -95,7 +103,17 @@ function describeV6(octets: Buffer): AddressKind {
     if (octets[15] === 1) return 'loopback'
   }
   if (first >= 0xff00) return 'multicast'
+  if (isEmbedded(octets)) return 'embedded'
   return first >= 0xfe80 && first <= 0xfebf ? 'link-local' : 'unicast'
+}
+
+/**
+ * IPv4-compatible (RFC 4291 §2.5.5.1), IPv4-translated (RFC 2765 §2.1), NAT64 (RFC 6052 §2.1, RFC 8215), Teredo (RFC 4380), 6to4 (RFC 3056) and
+ * ISATAP (RFC 5214 §6.1).
+ */
+function isEmbedded(octets: Buffer): boolean {
+  const hex = octets.toString('hex')
+  return /^(0{24}|0{16}ffff0000|0064ff9b0{16}|0064ff9b0001|20010000|2002|.{16}0[02]005efe)/.test(hex)
 }
 
 function isMapped(octets: Buffer): boolean {
@@ -105,6 +123,6 @@ function isMapped(octets: Buffer): boolean {
 function isDnsName(name: string): boolean {
   if (name.length === 0 || name.length > MAX_NAME) return false
   const labels = name.split('.')
-  // A last label of digits would be read as an IPv4 address by some resolvers and verifiers (WHATWG URL, "ends in a number").
-  return labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')
+  // A last label that is a number would be read as an IPv4 address by some resolvers and verifiers (WHATWG URL, "ends in a number").
+  return labels.every((label) => LABEL.test(label)) && !/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? '')
 }

@@ -2,12 +2,13 @@
  * What a joining node may have of what its request asks for. The certificate is built from the grant, never from the request.
  *
  * Invariants: everything that is asked for and not allowed is a refusal that names its rule, never a silent cut; each comparison is between
- * parsed names, and a mapped IPv6 address is the IPv4 address inside it; a caller whose address is unknown gets nothing.
+ * parsed names, and a mapped IPv6 address is the IPv4 address inside it, other IPv6 addresses with one inside are nobody's; a caller whose address is unknown gets nothing.
  */
 import type { ParsedCsr } from './csr.ts'
 import { must, attempt, PkiFault, type PkiFaultCode } from './fault.ts'
 import {
   describeAddress,
+  octetsOf,
   parseDnsName,
   parseIpAddress,
   parseNodeName,
@@ -28,6 +29,7 @@ export type NodeRequestPolicy = {
   readonly takenAddresses: ReadonlyMap<string, string>
   /** Names of control planes and of API endpoints, besides those that are always reserved. */
   readonly reservedNames: readonly string[]
+  /** Addresses, and networks as `address/prefix`, such as those of services and pods. The peer's own address may lie in a network. */
   readonly reservedAddresses: readonly string[]
 }
 
@@ -39,6 +41,7 @@ export type NodeGrant = {
 }
 
 const MAX_NAMES = 16
+const MAX_ADDRESSES = 8
 /** What TLS libraries put into a request for a server; none of it gives power, and the profile sets its own. */
 const HARMLESS_KEY_USAGES: readonly string[] = [
   'digitalSignature',
@@ -67,6 +70,8 @@ function checkShape(csr: ParsedCsr): void {
   if (csr.dnsNames.length + csr.ipAddresses.length > MAX_NAMES) {
     throw broken('csr_too_many_names', `a node has at most ${MAX_NAMES} names and addresses`)
   }
+  if (new Set(csr.ipAddresses.map(unmapAddress)).size > MAX_ADDRESSES)
+    throw broken('csr_too_many_names', `a node has at most ${MAX_ADDRESSES} addresses`)
 }
 
 /** Usages that are absent are those of the profile; order and duplicates mean nothing (`ParsedCsr` holds a set). */
@@ -115,11 +120,13 @@ function checkOwner(name: DnsName, csr: ParsedCsr, policy: NodeRequestPolicy): v
   ) {
     throw broken('csr_name_reserved', 'a name belongs to the control plane or to Kubernetes')
   }
-  const owner = policy.takenNames.get(name)
-  if (owner !== undefined && owner !== csr.spkiFingerprint) {
+  const taken = [...policy.takenNames].some(
+    ([other, owner]) => owner !== csr.spkiFingerprint && shadows(name, other.toLowerCase()),
+  )
+  if (taken) {
     throw broken(
       'csr_name_taken',
-      'a name belongs to a node with another key',
+      'a name belongs to a node with another key, or is that name with or without a domain',
       'remove the old node first, if it is gone for good',
     )
   }
@@ -142,11 +149,14 @@ function checkAddresses(csr: ParsedCsr, policy: NodeRequestPolicy): readonly IpA
   if (!peer.ok) throw broken('csr_peer_address', 'the address that the request comes from is unknown')
   const from = unmapAddress(peer.value)
   const reserved = new Set(policy.reservedAddresses.map(comparable))
+  const networks = policy.reservedAddresses.flatMap(networkOf)
   const owners = new Map([...policy.takenAddresses].map(([address, key]) => [comparable(address), key]))
   for (const address of csr.ipAddresses) {
     checkKind(address, from)
     const plain = unmapAddress(address)
     if (reserved.has(plain)) throw broken('csr_address_reserved', 'an address belongs to the control plane')
+    if (plain !== from && networks.some((network) => isWithin(plain, network)))
+      throw broken('csr_address_reserved', 'an address lies in a network of services or pods')
     const owner = owners.get(plain)
     if (owner !== undefined && owner !== csr.spkiFingerprint) {
       throw broken(
@@ -175,15 +185,34 @@ function checkKind(address: IpAddress, peer: IpAddress): void {
     case 'broadcast':
       throw broken('csr_address_multicast', 'an address is multicast or broadcast: it is of no single host')
     case 'loopback':
-      if (describeAddress(peer) === 'loopback') return
-      throw broken('csr_address_local', 'an address is loopback, and the request does not come from there')
     case 'link-local':
       // Only the very address that was seen: link-local addresses are also those of metadata services.
       if (unmapAddress(address) === peer) return
-      throw broken('csr_address_local', 'an address is link-local, and the request does not come from it')
+      throw broken('csr_address_local', `an address is ${kind}, and the request does not come from it`)
+    case 'embedded':
+      throw broken('csr_address_reserved', 'an IPv6 address carries an IPv4 address: ask for that one')
     case 'unicast':
       return
   }
+}
+
+type Network = { readonly octets: Buffer; readonly prefix: number }
+
+/** The network that `text` is, as none or one; a bare address is none. */
+function networkOf(text: string): readonly Network[] {
+  const [address = '', length] = text.split('/')
+  const parsed = parseIpAddress(address)
+  if (length === undefined || !parsed.ok || !/^\d{1,3}$/.test(length)) return []
+  return [{ octets: octetsOf(parsed.value), prefix: Number(length) }]
+}
+
+function isWithin(address: IpAddress, { octets, prefix }: Network): boolean {
+  const own = octetsOf(address)
+  if (own.length !== octets.length) return false
+  return own.every((octet, index) => {
+    const bits = Math.min(8, Math.max(0, prefix - index * 8))
+    return (octet ^ (octets[index] ?? 0)) >> (8 - bits) === 0
+  })
 }
 
 /** Policy lists come from files and interfaces: what does not parse as an address is compared as text, and matches nothing that does. */

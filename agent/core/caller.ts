@@ -2,7 +2,8 @@
  * Who calls: taken from the client certificate alone, which core verifies itself. The gateway passes the certificate on; what else it may say
  * about the caller is not believed, so that a gateway in the wrong hands can replay a certificate it has seen and can mint no role.
  *
- * Invariants: an unknown authority, an empty list of authorities and a denied serial let nobody in; validity is checked at every call.
+ * Invariants: an unknown authority, an empty list of authorities and a denied serial let nobody in; a lost list of denials lets in
+ * administrators only; validity is checked at every call.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -24,13 +25,14 @@ type Known = { readonly client: VerifiedClient; readonly notBefore: number; read
 
 export class CallerCheck {
   readonly #authorities: () => readonly string[]
-  readonly #isDenied: (serial: string) => boolean
+  readonly #isDenied: (serial: string) => boolean | 'unknown'
   readonly #clock: Clock
   readonly #known = new LRUCache<string, Known>({ max: 256 })
 
   constructor(options: {
     readonly authorities: () => readonly string[]
-    readonly isDenied: (serial: string) => boolean
+    /** `unknown` when the list of denials is lost. */
+    readonly isDenied: (serial: string) => boolean | 'unknown'
     readonly clock: Clock
   }) {
     this.#authorities = options.authorities
@@ -45,12 +47,20 @@ export class CallerCheck {
       throw new RpcFault('unauthenticated', 'no_client_certificate', 'the call carries no client certificate')
     }
     const client = this.#verify(der)
-    if (this.#isDenied(client.serial)) {
+    const denied = this.#isDenied(client.serial)
+    if (denied === true) {
       throw new RpcFault('unauthenticated', 'certificate_denied', 'this certificate is denied on this node', {
         hint: 'ask an administrator for a new certificate',
       })
     }
-    return toIdentity(client, addressOf(headers))
+    const identity = toIdentity(client, addressOf(headers))
+    // Somebody must be able to acknowledge the loss; whoever cannot is not let in on the word of a list that is gone.
+    if (denied === 'unknown' && !identity.roles.includes('stele:admin')) {
+      throw new RpcFault('unauthenticated', 'denials_unknown', 'the list of denied certificates is lost', {
+        hint: 'an administrator denies the certificates again',
+      })
+    }
+    return identity
   }
 
   #verify(der: Buffer): VerifiedClient {

@@ -4,7 +4,7 @@ import type { Clock } from '#kit/clock'
 import type { Log } from '#kit/log'
 import { Audit } from './audit.ts'
 import { BootRecord, bootRecordSchema } from './boot/boot-record.ts'
-import { TrustBook, trustBookSchema } from './credential/trust-book.ts'
+import { TrustBook, trustBookMarkerSchema, trustBookSchema } from './credential/trust-book.ts'
 import { EventLog } from './event-log.ts'
 import { IdentityStore } from './identity/identity-store.ts'
 import { Operations, operationsSchema } from './operation.ts'
@@ -48,7 +48,11 @@ export function openState(options: {
   const damaged = stored.kind === 'previous' || stored.kind === 'damaged'
   return {
     audit: new Audit({ directory: at('log'), log, clock }),
-    book: new TrustBook(new JsonFile(files, at('trust', 'book.json'), trustBookSchema), clock),
+    book: new TrustBook(
+      new JsonFile(files, at('trust', 'book.json'), trustBookSchema),
+      clock,
+      new JsonFile(files, at('boot', 'trust-book.json'), trustBookMarkerSchema),
+    ),
     boots,
     configuration,
     committed,

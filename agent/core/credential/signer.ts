@@ -2,7 +2,8 @@
  * Signs the certificates of nodes, for TrustService.
  *
  * Invariants: every failure of the credential gives the same answer, after the same work; what a request asks for reaches a certificate only
- * through `checkNodeRequest`; the book is durable before the certificate leaves; the same key again is the same enrolment and no second use.
+ * through `checkNodeRequest`; the book is durable before the certificate leaves; the same key for the same name again is the same enrolment and
+ * no second use; a key has one enrolment at most; nothing is signed for a denied key or out of a damaged book.
  */
 import {
   checkJoinCredential,
@@ -37,6 +38,22 @@ export type Signed = { readonly certificate: string; readonly authorities: strin
 
 /** Scrypt holds 32 MiB for each check; more at once are refused, and trust throttles long before. */
 const MAX_PASSWORD_CHECKS = 4
+/** The book is written whole for each certificate: some 5 MB with this many. */
+const MAX_ENROLMENTS = 10_000
+/** Certificates of one node that a denial is looked for among. */
+const MAX_EARLIER = 16
+
+/** What is signed for whom; `replaces` is the node that the key has now. */
+type Entry = {
+  readonly csr: ParsedCsr
+  readonly peerAddress: string
+  readonly authority: SigningAuthority
+  readonly username: string
+  readonly countUse: boolean
+  readonly replaces: EnrolmentRecord | undefined
+  /** The certificate that is renewed. */
+  readonly present?: string
+}
 
 export class Signer {
   readonly #book: TrustBook
@@ -55,6 +72,7 @@ export class Signer {
     onReason: (reason: string) => void,
   ): Promise<Signed> {
     const authority = this.#authority()
+    this.#book.requireWhole()
     const record = this.#book.record(request.username)
     if (!(await this.#passwordIsRight(record, request.password))) {
       onReason(record === undefined ? 'username_unknown' : 'password_wrong')
@@ -65,25 +83,25 @@ export class Signer {
     const current = this.#book.record(request.username)
     const state = current === undefined ? 'revoked' : checkJoinCredential(current, this.#book.clock.now())
     const known = this.#book.content.enrolments.find((one) => one.keyFingerprint === csr.spkiFingerprint)
-    const again = known !== undefined && known.username === request.username
+    const again = known !== undefined && known.username === request.username && known.node === nodeNameOf(csr)
     if (state !== 'usable' && !(state === 'used_up' && again)) {
       onReason(`credential_${state}`)
       throw joinRefused()
     }
-    const grant = this.#check(csr, peerAddress, authority, again ? known.node : undefined)
-    return this.#issue(csr, grant, authority, {
-      username: request.username,
-      countUse: !again,
-      replaces: again ? known.node : undefined,
-    })
+    const { username } = request
+    return this.#issue({ csr, peerAddress, authority, username, countUse: !again, replaces: known })
   }
 
-  /** Returns the next certificate of a node that proves the key of its present one. */
+  /**
+   * Returns the next certificate of a node that proves the key of its present one: the newest it got, or the one that this was got with, for the
+   * answer to a renewal may be lost.
+   */
   async renew(
     request: { readonly csr: string; readonly certificate: string; readonly signature: Buffer },
     peerAddress: string,
   ): Promise<Signed> {
     const authority = this.#authority()
+    this.#book.requireWhole()
     const now = this.#book.clock.now()
     const present = verifyNodeCertificate(request.certificate, { authorities: authority.authorities, now })
     if (!present.ok) throw new RpcFault('unauthenticated', present.error.code, present.error.message)
@@ -95,23 +113,27 @@ export class Signer {
         'the request is not signed by the key of that certificate',
       )
     }
-    const enrolment = this.#book.content.enrolments.find(
-      (one) => one.keyFingerprint === present.value.spkiFingerprint,
-    )
-    if (enrolment === undefined || this.#book.isDenied(present.value.serial)) {
-      throw new RpcFault('permission_denied', 'renewal_refused', 'this certificate may not be renewed here', {
-        hint: 'join again with a join credential',
-      })
-    }
-    const grant = this.#check(csr, peerAddress, authority, enrolment.node)
-    if (!namesOf(csr).includes(enrolment.node)) {
+    const { spkiFingerprint, serial } = present.value
+    const enrolment = this.#book.content.enrolments.find((one) => one.keyFingerprint === spkiFingerprint)
+    if (enrolment === undefined || !this.#mayRenew(enrolment, serial)) throw renewalRefused()
+    if (nodeNameOf(csr) !== enrolment.node) {
       throw new RpcFault('invalid_argument', 'renewal_name_changed', 'a renewal keeps the name of the node')
     }
-    return this.#issue(csr, grant, authority, {
-      username: enrolment.username,
+    const { username } = enrolment
+    return this.#issue({
+      csr,
+      peerAddress,
+      authority,
+      username,
       countUse: false,
-      replaces: enrolment.node,
+      replaces: enrolment,
+      present: serial,
     })
+  }
+
+  #mayRenew(enrolment: EnrolmentRecord, serial: string): boolean {
+    if (serial !== enrolment.serial && serial !== enrolment.previousSerial) return false
+    return this.#book.isDenied(serial) === false && !this.#book.isKeyDenied(enrolment.keyFingerprint)
   }
 
   async #passwordIsRight(
@@ -131,13 +153,20 @@ export class Signer {
     }
   }
 
-  #check(
-    csr: ParsedCsr,
-    peerAddress: string,
-    authority: SigningAuthority,
-    self: string | undefined,
-  ): NodeGrant {
-    const taken = this.#book.taken(self)
+  /** Returns what the request is granted as the book is now; throws when the key is denied or the book is full. */
+  #check(entry: Entry): NodeGrant {
+    const { csr, authority, peerAddress, replaces } = entry
+    if (this.#book.isKeyDenied(csr.spkiFingerprint)) {
+      throw new RpcFault('permission_denied', 'key_denied', 'a certificate of this key was denied', {
+        hint: 'an administrator forgets the enrolment of the node, if it may join again',
+      })
+    }
+    if (replaces === undefined && this.#book.content.enrolments.length >= MAX_ENROLMENTS) {
+      throw new RpcFault('resource_exhausted', 'enrolments_full', 'too many nodes have joined here', {
+        hint: 'an administrator forgets those that are gone',
+      })
+    }
+    const taken = this.#book.taken(replaces?.node)
     const grant = checkNodeRequest(csr, {
       peerAddress,
       takenNames: taken.names,
@@ -148,12 +177,9 @@ export class Signer {
     return accepted(grant)
   }
 
-  async #issue(
-    csr: ParsedCsr,
-    grant: NodeGrant,
-    authority: SigningAuthority,
-    options: { readonly username: string; readonly countUse: boolean; readonly replaces: string | undefined },
-  ): Promise<Signed> {
+  async #issue(entry: Entry): Promise<Signed> {
+    const { csr, authority, username, replaces, present } = entry
+    const grant = this.#check(entry)
     const issued = await issueCertificate({
       profile: 'node-serving',
       publicKey: csr.publicKey,
@@ -163,60 +189,84 @@ export class Signer {
       authority: authority.authority,
       now: this.#book.clock.now(),
     })
-    const before = this.#book.content.enrolments.find((one) => one.node === options.replaces)
-    const enrolment: EnrolmentRecord = {
-      node: grant.commonName,
-      keyFingerprint: csr.spkiFingerprint,
-      dnsNames: [...grant.dnsNames],
-      addresses: [...grant.ipAddresses],
-      username: options.username,
-      enrolledAt: before?.enrolledAt ?? this.#book.clock.now().toISOString(),
-      serial: issued.serial,
-      notAfter: issued.notAfter.toISOString(),
-    }
-    this.#enter(enrolment, options)
+    this.#enter(entry, (before) => {
+      const previous = present ?? before?.serial
+      const earlier = before === undefined ? [] : [before.serial, ...(before.earlierSerials ?? [])]
+      return {
+        node: grant.commonName,
+        keyFingerprint: csr.spkiFingerprint,
+        dnsNames: [...grant.dnsNames],
+        addresses: [...grant.ipAddresses],
+        username,
+        enrolledAt: replaces?.enrolledAt ?? this.#book.clock.now().toISOString(),
+        serial: issued.serial,
+        notAfter: issued.notAfter.toISOString(),
+        ...(previous === undefined ? {} : { previousSerial: previous }),
+        ...(earlier.length === 0 ? {} : { earlierSerials: earlier.slice(0, MAX_EARLIER) }),
+      }
+    })
     return {
       certificate: issued.certificatePem,
       authorities: authority.authorities.join('\n'),
-      node: enrolment.node,
+      node: grant.commonName,
     }
   }
 
-  /** The last check and the write are one synchronous step: of two racing requests for a name, address or last use one loses. */
-  #enter(
-    enrolment: EnrolmentRecord,
-    options: { readonly countUse: boolean; readonly replaces: string | undefined; readonly username: string },
-  ): void {
-    const taken = this.#book.taken(options.replaces)
-    const foreign = (owner: string | undefined) => owner !== undefined && owner !== enrolment.keyFingerprint
-    if (
-      foreign(taken.names.get(enrolment.node)) ||
-      enrolment.addresses.some((one) => foreign(taken.addresses.get(one)))
-    ) {
-      throw new RpcFault(
-        'aborted',
-        'enrolment_raced',
-        'another node took this name or address at the same moment',
-      )
-    }
-    const record = this.#book.record(options.username)
-    if (
-      options.countUse &&
-      (record === undefined || checkJoinCredential(record, this.#book.clock.now()) !== 'usable')
-    ) {
-      throw joinRefused()
-    }
+  /**
+   * The last check and the write are one synchronous step: of two racing requests for a name, address or last use one loses, and so does one
+   * that races with a denial.
+   */
+  #enter(entry: Entry, enrolmentAfter: (before: EnrolmentRecord | undefined) => EnrolmentRecord): void {
+    const { username, countUse } = entry
+    const before = this.#unchanged(entry)
+    this.#checkAgain(entry)
+    const record = this.#book.record(username)
+    const usable = record !== undefined && checkJoinCredential(record, this.#book.clock.now()) === 'usable'
+    if (countUse && !usable) throw joinRefused()
+    const enrolment = enrolmentAfter(before)
     this.#book.update((content) => ({
       ...content,
       records: content.records.map((one) =>
-        one.username === options.username && options.countUse ? { ...one, uses: one.uses + 1 } : one,
+        one.username === username && countUse ? { ...one, uses: one.uses + 1 } : one,
       ),
-      enrolments: [
-        ...content.enrolments.filter((one) => one.node !== options.replaces && one.node !== enrolment.node),
-        enrolment,
-      ],
+      enrolments: [...content.enrolments.filter((one) => one !== before), enrolment],
     }))
   }
+
+  /** Returns the enrolment that is replaced, as it is now; throws ABORTED when another request of this node or key came first. */
+  #unchanged({ csr, replaces, present }: Entry): EnrolmentRecord | undefined {
+    const { enrolments } = this.#book.content
+    const before = enrolments.find((one) => one.node === replaces?.node)
+    // A key has one enrolment: of two first requests with one key the second starts again.
+    const other = enrolments.find((one) => one.keyFingerprint === csr.spkiFingerprint && one !== before)
+    if (before?.keyFingerprint !== replaces?.keyFingerprint || other !== undefined) throw enrolmentRaced()
+    if (before !== undefined && present !== undefined && !this.#mayRenew(before, present))
+      throw renewalRefused()
+    return before
+  }
+
+  #checkAgain(entry: Entry): void {
+    try {
+      this.#check(entry)
+    } catch (error) {
+      // What was granted a moment ago and is invalid now was taken in between; the node asks again and is told which rule it is.
+      throw error instanceof RpcFault && error.status === 'invalid_argument' ? enrolmentRaced() : error
+    }
+  }
+}
+
+function enrolmentRaced(): RpcFault {
+  return new RpcFault(
+    'aborted',
+    'enrolment_raced',
+    'another request took this name, address or key meanwhile',
+  )
+}
+
+function renewalRefused(): RpcFault {
+  return new RpcFault('permission_denied', 'renewal_refused', 'this certificate may not be renewed here', {
+    hint: 'join again with a join credential',
+  })
 }
 
 /** The one answer to a wrong username, a wrong password and a credential that is expired, used up or revoked. */
@@ -239,6 +289,7 @@ function accepted<T>(result: Checked<T>): T {
   throw new RpcFault('invalid_argument', code, message, hint === undefined ? {} : { hint })
 }
 
-function namesOf(csr: ParsedCsr): readonly string[] {
-  return csr.subject.commonName === undefined ? csr.dnsNames : [csr.subject.commonName, ...csr.dnsNames]
+/** The name that the request check takes as that of the node. */
+function nodeNameOf(csr: ParsedCsr): string | undefined {
+  return csr.subject.commonName ?? csr.dnsNames[0]
 }

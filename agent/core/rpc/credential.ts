@@ -1,7 +1,7 @@
 import { type CredentialServiceService, type Enrolment, type JoinCredential } from '#api'
 import { checkJoinCredential, mintJoinCredential, type JoinCredentialRecord } from '#pki'
 import { RpcFault, type Handlers } from '#rpc'
-import type { EnrolmentRecord, TrustBook } from '../credential/trust-book.ts'
+import type { DeniedCertificate, EnrolmentRecord, TrustBook } from '../credential/trust-book.ts'
 import type { Node } from '../node.ts'
 import type { Operations } from '../operation.ts'
 import { operationCall, requireConfiguration, requireUp, type AgentContext } from './context.ts'
@@ -24,6 +24,13 @@ export function credentialHandlers(
 ): Handlers<typeof CredentialServiceService, AgentContext> {
   const { node, book, operations } = options
   const { clock } = node
+  // Credentials that are being made: they count against the cap before they are in the book.
+  let minting = 0
+  reportDamage(node, book)
+  const change = (how: Parameters<TrustBook['update']>[0]) => {
+    book.updateByAdministrator(how, node.active?.parsed.node.trust?.username)
+    reportDamage(node, book)
+  }
   return {
     createJoinCredential: async (request, context) => {
       requireControlPlane(node)
@@ -44,7 +51,7 @@ export function credentialHandlers(
           },
         )
       }
-      if (book.content.records.length >= MAX_RECORDS) {
+      if (book.content.records.length + minting >= MAX_RECORDS) {
         throw new RpcFault('resource_exhausted', 'credentials_full', 'there are too many join credentials', {
           hint: 'revoke some',
         })
@@ -52,14 +59,24 @@ export function credentialHandlers(
       requireText(request.description, 'description')
       const lifetimeSeconds = lifetimeOf(request.lifetime)
       const limits = request.maxUses === 0 ? {} : { maxUses: request.maxUses }
-      const minted = await mintJoinCredential({ now: clock.now(), lifetimeSeconds, ...limits })
-      const record =
-        request.description === '' ? minted.record : { ...minted.record, description: request.description }
-      // The key first: after a crash in between, a repeated call is refused instead of minting a second password.
-      operations.keep(operations.newId(), call, { state: 'done', answer: '' })
-      book.update((content) => ({ ...content, records: [...content.records, record] }))
-      return { credential: toCredential(record, clock.now()), password: minted.password }
+      const { description } = request
+      // The key first, and in one step with the look for it: a repeated call, at the same moment or after a crash, mints no second password.
+      const id = operations.newId()
+      operations.keep(id, call, { state: 'done', answer: '' })
+      minting += 1
+      try {
+        const minted = await mintJoinCredential({ now: clock.now(), lifetimeSeconds, ...limits })
+        const record = description === '' ? minted.record : { ...minted.record, description }
+        change((content) => ({ ...content, records: [...content.records, record] }))
+        return { credential: toCredential(record, clock.now()), password: minted.password }
+      } catch (error) {
+        operations.drop(id)
+        throw error
+      } finally {
+        minting -= 1
+      }
     },
+
     listJoinCredentials: async () => {
       requireControlPlane(node)
       const newest = [...book.content.records].sort((a, b) => b.createdAt.localeCompare(a.createdAt))
@@ -71,7 +88,7 @@ export function credentialHandlers(
       if (record === undefined)
         throw new RpcFault('not_found', 'credential_unknown', 'there is no such join credential')
       const revoked = { ...record, revokedAt: record.revokedAt ?? clock.now().toISOString() }
-      book.update((content) => ({
+      change((content) => ({
         ...content,
         records: content.records.map((one) => (one.username === record.username ? revoked : one)),
       }))
@@ -93,9 +110,14 @@ export function credentialHandlers(
         reason: request.reason,
         at: clock.now().toISOString(),
         by: identity.commonName,
+        ...keyOf(book, request.serial),
       }
-      if (!book.isDenied(request.serial))
-        book.update((content) => ({ ...content, denied: [...content.denied, entry] }))
+      const others = book.content.denied.filter((one) => one.serial !== request.serial)
+      const known = book.content.denied.find((one) => one.serial === request.serial)
+      // Again: the node may have joined here since, and a damaged book is acknowledged by it.
+      const denied = known === undefined ? entry : { ...known, ...keyOf(book, request.serial) }
+      if (known?.keyFingerprint !== denied.keyFingerprint || known === undefined || book.damaged)
+        change((content) => ({ ...content, denied: [...others, denied] }))
       return { deniedTotal: book.content.denied.length }
     },
     listEnrolments: async () => {
@@ -109,14 +131,45 @@ export function credentialHandlers(
       if (enrolment === undefined)
         throw new RpcFault('not_found', 'enrolment_unknown', 'no node of that name joined here')
       if (!request.dryRun) {
-        book.update((content) => ({
+        change((content) => ({
           ...content,
           enrolments: content.enrolments.filter((one) => one.node !== request.node),
+          denied: content.denied.map((one) => withoutKey(one, enrolment.keyFingerprint)),
         }))
       }
       return { enrolment: toEnrolment(enrolment) }
     },
   }
+}
+
+/** Shows the damage of the book as a finding until it is acknowledged. */
+function reportDamage(node: Node, book: TrustBook): void {
+  node.setFinding(
+    'trust_book_damaged',
+    book.damaged
+      ? {
+          message: 'the trust book was damaged: no node joins or renews, and denials may be missing',
+          remedy:
+            'deny again what must stay denied, look at stelectl token list, and make, revoke, deny or forget one thing: that acknowledges it',
+        }
+      : undefined,
+  )
+}
+
+/** The key of the node that this certificate was signed for, when it is known here. */
+function keyOf(book: TrustBook, serial: string): { readonly keyFingerprint?: string } {
+  const found = book.content.enrolments.find(
+    (one) =>
+      one.serial === serial || one.previousSerial === serial || one.earlierSerials?.includes(serial) === true,
+  )
+  return found === undefined ? {} : { keyFingerprint: found.keyFingerprint }
+}
+
+/** The serial stays denied; its key, of a node that is forgotten, may join again. */
+function withoutKey(denied: DeniedCertificate, keyFingerprint: string): DeniedCertificate {
+  if (denied.keyFingerprint !== keyFingerprint) return denied
+  const { serial, reason, at, by } = denied
+  return { serial, reason, at, by }
 }
 
 function requireControlPlane(node: Node): void {

@@ -5,9 +5,10 @@ import { CallerCheck } from '../../../agent/core/caller.ts'
 import { createAuthority, issueAdminCertificate, loadAuthority } from '../../../pki/index.ts'
 
 const START = Date.UTC(2030, 0, 1)
-async function setUp() {
+async function setUp(roles: readonly string[] = ['stele:admin']) {
   let now = START
   const denied = new Set<string>()
+  let lost = false
   const bundle = await createAuthority({ commonName: 'test', now: new Date(START) })
   const authority = loadAuthority(bundle)
   if (!authority.ok) throw authority.error
@@ -15,13 +16,13 @@ async function setUp() {
   const clock = { now: () => new Date(now), monotonic: () => 0, sleep: async () => undefined }
   const check = new CallerCheck({
     authorities: () => authorities,
-    isDenied: (serial) => denied.has(serial),
+    isDenied: (serial) => (lost ? 'unknown' : denied.has(serial)),
     clock,
   })
   const issued = await issueAdminCertificate({
     authority: authority.value,
     commonName: 'ada',
-    roles: ['stele:admin'],
+    roles,
     now: new Date(START),
     lifetimeSeconds: 3600,
   })
@@ -36,6 +37,7 @@ async function setUp() {
     check,
     denied,
     issued,
+    lose: () => (lost = true),
     setNow: (ms: number) => (now = ms),
     setAuthorities: (next: readonly string[]) => (authorities = next),
   }
@@ -73,6 +75,17 @@ describe('CallerCheck', () => {
     const other = await createAuthority({ commonName: 'other', now: new Date(START) })
     setAuthorities([other.certificatePem])
     expect(identify).toThrow(expect.objectContaining({ status: 'unauthenticated' }))
+  })
+
+  it('lets in administrators only when the list of denials is lost', async () => {
+    const admin = await setUp()
+    admin.lose()
+    expect(admin.identify().commonName).toBe('ada')
+    const operator = await setUp(['stele:operator'])
+    operator.lose()
+    expect(operator.identify).toThrow(
+      expect.objectContaining({ status: 'unauthenticated', code: 'denials_unknown' }),
+    )
   })
 
   it('refuses a denied serial at once', async () => {

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { TrustBook, trustBookSchema } from '../../../../agent/core/credential/trust-book.ts'
 import { JsonFile } from '../../../../agent/core/store/json-file.ts'
 import { administrator } from '../credential/administrator.ts'
-import { MemoryFileSystem } from '../store/memory-file-system.ts'
+import { Crash, MemoryFileSystem } from '../store/memory-file-system.ts'
 
 const clock = { now: () => new Date('2030-01-01'), monotonic: () => 0, sleep: async () => undefined }
 
 function setUp() {
-  const book = new TrustBook(new JsonFile(new MemoryFileSystem(), '/state/book.json', trustBookSchema), clock)
-  return { book, admin: administrator(book) }
+  const files = new MemoryFileSystem()
+  const book = new TrustBook(new JsonFile(files, '/state/book.json', trustBookSchema), clock)
+  return { book, files, admin: administrator(book) }
 }
 
 async function codes(calls: readonly Promise<unknown>[]): Promise<readonly string[]> {
@@ -27,8 +28,10 @@ describe('createJoinCredential', () => {
   })
 
   it('gives the key back when no credential was made', async () => {
-    const { admin, book } = setUp()
-    await expect(admin.create({ idempotencyKey: 'the-same-key', maxUses: -1 })).rejects.toThrow()
+    const { admin, book, files } = setUp()
+    files.crashAt = 0
+    await expect(admin.create({ idempotencyKey: 'the-same-key' })).rejects.toThrow(Crash)
+    files.crashAt = Number.POSITIVE_INFINITY
     await admin.create({ idempotencyKey: 'the-same-key' })
     expect(book.content.records).toHaveLength(1)
   })
