@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import type { Log } from '#kit/log'
+import { isAnswered } from '#kit/unix-socket'
 import { InitFault } from './fault.ts'
 import { MAX_LINE, requestSchema, type InitRequest, type InitResponse } from './protocol.ts'
 
@@ -14,8 +15,16 @@ export type ControlOptions = {
   readonly log: Log
 }
 
-/** Returns a listening socket; a leftover of an init that was killed is replaced. */
+/**
+ * Returns a listening socket; a leftover of an init that was killed is replaced. Throws `directory_in_use` while another init answers there: two
+ * of them would run two cores on one STATE.
+ */
 export async function openControlSocket(options: ControlOptions): Promise<AsyncDisposable> {
+  if (await isAnswered(options.path)) {
+    throw new InitFault('directory_in_use', 'another init runs on this node directory', {
+      hint: 'stop it first',
+    })
+  }
   rmSync(options.path, { force: true })
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {

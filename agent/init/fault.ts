@@ -11,6 +11,7 @@ import { Fault } from '#kit/fault'
  * | `request_invalid` | a line on the control socket is no request |
  * | `service_unknown` | no service of that name |
  * | `busy` | a reboot or shutdown is under way |
+ * | `directory_in_use` | another init answers on the control socket of this directory |
  * | `socket_path_too_long` | the path does not fit in a unix address (107 bytes, unix(7)) |
  */
 export type InitFaultCode =
@@ -20,6 +21,7 @@ export type InitFaultCode =
   | 'request_invalid'
   | 'service_unknown'
   | 'busy'
+  | 'directory_in_use'
   | 'socket_path_too_long'
 
 export class InitFault extends Fault<InitFaultCode> {}

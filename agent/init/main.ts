@@ -8,6 +8,7 @@ import { notifyReady, onSupervisorGone } from '#kit/supervised'
 import { Child } from './child.ts'
 import { serviceCommands } from './command.ts'
 import { openControlSocket } from './control.ts'
+import { InitFault } from './fault.ts'
 import { LogFile } from './log-file.ts'
 import { nodeDirectory, type NodeDirectory } from './node-directory.ts'
 import { readNodeFile } from './node-file.ts'
@@ -69,5 +70,5 @@ function makeDirectories(paths: NodeDirectory): void {
 
 main().catch((error: unknown) => {
   process.stderr.write(`init: ${error instanceof Error ? error.message : 'failed'}\n`)
-  process.exit(1)
+  process.exit(error instanceof InitFault && error.code === 'directory_in_use' ? 2 : 1)
 })

@@ -132,6 +132,20 @@ describe('init', () => {
     expect(await boot()).not.toBe(before)
   })
 
+  it('is the only one on its directory: a second one is refused and takes nothing away', async () => {
+    await start()
+    const first = await boot()
+    const second = fork(
+      join(import.meta.dirname, '../../../agent/init/main.ts'),
+      ['--node', join(directory, 'node.json')],
+      { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+    )
+    const [code] = (await once(second, 'exit')) as [number | null]
+    expect(code).toBe(2)
+    expect(await boot()).toBe(first)
+    expect((await list()).filter((service) => service.name === 'core')).toHaveLength(1)
+  })
+
   it('answers nonsense with a refusal and goes on', async () => {
     await start()
     await expect(ask({ command: 'start', name: 'shell' as 'core' })).rejects.toMatchObject({
