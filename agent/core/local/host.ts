@@ -23,12 +23,21 @@ export function directoryHost(files: FileSystem, root: string): HostPort {
       for (const file of list) {
         const target = join(real, normalize(file.path))
         if (!target.startsWith(real + sep)) throw refused()
-        if (!existsSync(dirname(target))) mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-        if (!(realpathSync(dirname(target)) + sep).startsWith(real + sep)) throw refused()
-        writeAtomic(files, target, file.content, file.mode)
+        try {
+          if (!existsSync(dirname(target))) mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+          if (!(realpathSync(dirname(target)) + sep).startsWith(real + sep)) throw refused()
+          writeAtomic(files, target, file.content, file.mode)
+        } catch (cause) {
+          throw cause instanceof CoreFault ? cause : unwritable(cause)
+        }
       }
     },
   }
+}
+
+/** A folder in the way, a full disk: the node goes on without the file and says so. */
+function unwritable(cause: unknown): CoreFault {
+  return new CoreFault('file_refused', 'a configured file cannot be written', { cause })
 }
 
 function refused(): CoreFault {

@@ -42,4 +42,9 @@ describe('the host of the embedded mode', () => {
     symlinkSync(tmpdir(), join(root, 'files/etc'))
     expect(() => write({ path: '/etc/outside' })).toThrow(expect.objectContaining({ code: 'file_refused' }))
   })
+
+  it('says that a file cannot be written when a folder is in its place', () => {
+    mkdirSync(join(root, 'files/etc/stele/a/inside'), { recursive: true })
+    expect(() => write({})).toThrow(expect.objectContaining({ code: 'file_refused' }))
+  })
 })
