@@ -8,6 +8,7 @@
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { enterTree } from '#kit/tools-tree'
 import { ImageFault } from './fault.ts'
 
 export type RunOptions = {
@@ -88,17 +89,6 @@ export function treeRun(
       ...options,
       env: environment(base, options.env),
     })
-}
-
-/** The command that enters the tools tree; what follows it is a program in the tree. */
-export function enterTree(tree: string, writable: readonly string[]): readonly string[] {
-  const binds = writable.flatMap((path) => ['--bind', path, path])
-  return [
-    ...['bwrap', '--bind', tree, '/', '--dev-bind', '/dev', '/dev', '--proc', '/proc'],
-    ...['--tmpfs', '/tmp', '--tmpfs', '/run', '--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'],
-    ...['--ro-bind-try', '/etc/ssl/certs', '/etc/ssl/certs', ...binds],
-    ...['--die-with-parent', '--cap-add', 'ALL'],
-  ]
 }
 
 function environment(

@@ -4,9 +4,16 @@ import { parseEndpoint } from '#kit/endpoint'
 import { err, ok, type Result } from '#kit/result'
 import { DEFAULT_PORT } from './port.ts'
 
+export type ContextNode = {
+  readonly name: string
+  readonly endpoint: string
+  /** What the node's certificate must name when its endpoint is not its own address: behind a forwarded port, a NAT or a tunnel. */
+  readonly serverName?: string | undefined
+}
+
 /** One cluster, or a part of it, as one person may reach it. */
 export type Context = {
-  readonly nodes: readonly { readonly name: string; readonly endpoint: string }[]
+  readonly nodes: readonly ContextNode[]
   /** PEM of every authority that may have signed a node. */
   readonly authorities: string
   /** PEM of the person's certificate. */
@@ -28,13 +35,17 @@ const pem = (label: RegExp) =>
     .string()
     .max(64 * 1024)
     .regex(label, 'PEM is expected here')
+const serverName = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?$/, 'a DNS name or an IP address is expected here')
 const endpoint = z.string().refine((text) => parseEndpoint(text, { defaultPort: DEFAULT_PORT }).ok, {
   message: 'host, host:port or [IPv6]:port is expected here',
 })
 
 const contextSchema = z.strictObject({
   nodes: z
-    .array(z.strictObject({ name, endpoint }))
+    .array(z.strictObject({ name, endpoint, serverName: serverName.optional() }))
     .max(1000)
     .refine((nodes) => new Set(nodes.map((node) => node.name)).size === nodes.length, {
       message: 'two nodes have the same name',

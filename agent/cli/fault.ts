@@ -13,6 +13,7 @@ import { Fault } from '#kit/fault'
  * | invalid_document, secrets_invalid, machine_unknown | what is in them |
  * | failed, unreachable | a step of `npm start` did not end as it should |
  * | wait_deadline, not_running, reply_empty | a node did not get, or say, what was waited for |
+ * | image_missing, image_invalid | the image that machines are to boot |
  * | interrupted, pipe_closed | the person, or the reader of the output, left |
  */
 export type CliFaultCode =
@@ -39,6 +40,8 @@ export type CliFaultCode =
   | 'wait_deadline'
   | 'not_running'
   | 'reply_empty'
+  | 'image_missing'
+  | 'image_invalid'
   | 'interrupted'
   | 'pipe_closed'
 

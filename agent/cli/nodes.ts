@@ -12,7 +12,11 @@ import { DEFAULT_PORT } from './port.ts'
 import type { Run } from './run.ts'
 
 export type AgentClient = Client<typeof agentServices>
-export type Target = { readonly name: string; readonly endpoint: Endpoint }
+export type Target = {
+  readonly name: string
+  readonly endpoint: Endpoint
+  readonly serverName?: string | undefined
+}
 
 export type Node = {
   readonly name: string
@@ -41,8 +45,10 @@ export async function withNodes<T>(run: Run<unknown>, use: (selection: Selection
   const targets = selectTargets(context, run.shared.nodes)
   const { connect } = await import('#rpc')
   const { agentServices } = await import('#api')
-  const tls = credentials(context)
-  const open = (target: Target): AgentClient => connect(agentServices, { endpoint: target.endpoint, tls })
+  const base = credentials(context)
+  const tlsOf = ({ serverName }: Target) => (serverName === undefined ? base : { ...base, serverName })
+  const open = (target: Target): AgentClient =>
+    connect(agentServices, { endpoint: target.endpoint, tls: tlsOf(target) })
   const nodes: Node[] = []
   try {
     for (const target of targets) {
@@ -51,7 +57,8 @@ export async function withNodes<T>(run: Run<unknown>, use: (selection: Selection
         address: formatEndpoint(target.endpoint),
         client: open(target),
         connect: () => open(target),
-        explain: (error) => explain(error, { endpoint: target.endpoint, tls, signal: run.signal }),
+        explain: (error) =>
+          explain(error, { endpoint: target.endpoint, tls: tlsOf(target), signal: run.signal }),
       })
     }
     const isDeliberate = run.shared.nodes !== undefined || nodes.length === 1
@@ -66,7 +73,11 @@ export async function withNodes<T>(run: Run<unknown>, use: (selection: Selection
  * the context has no nodes.
  */
 export function selectTargets(context: Context, wanted: readonly string[] | undefined): readonly Target[] {
-  const known = context.nodes.map((node) => ({ name: node.name, endpoint: endpointOf(node.endpoint) }))
+  const known = context.nodes.map(({ name, endpoint, serverName }) => ({
+    name,
+    endpoint: endpointOf(endpoint),
+    ...(serverName === undefined ? {} : { serverName }),
+  }))
   if (wanted === undefined && known.length === 0) {
     throw new CliFault('node_unknown', 'the context has no nodes', {
       hint: 'name one with --nodes host:port',

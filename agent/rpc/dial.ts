@@ -18,6 +18,11 @@ export type ClientTls = {
   readonly privateKey?: string
   /** The server's certificate must carry this node name, whatever address was dialled. */
   readonly expectedNode?: string
+  /**
+   * What the certificate must name in place of the host that was dialled: a DNS name or an IP address of the node behind a forwarded port, a NAT or a
+   * tunnel.
+   */
+  readonly serverName?: string
 }
 
 /** What happened on the way to the server, newest only: grpc-js tells it as text, if at all. */
@@ -101,7 +106,8 @@ function secure(
   secureContext: ReturnType<typeof createSecureContext>,
   options: DialOptions,
 ): Promise<{ socket: Socket; secure: boolean }> {
-  const { attempts, endpoint, signal } = options
+  const { attempts, signal } = options
+  const host = serverNameOf(options)
   if (signal.aborted) {
     // Node connects a socket whose signal aborted before `connect`.
     socket.destroy()
@@ -115,7 +121,7 @@ function secure(
       secureContext,
       ALPNProtocols: ['h2'],
       // RFC 6066 section 3 allows names alone here: no IP address is sent.
-      servername: isIP(endpoint.host) === 0 ? endpoint.host : '',
+      servername: isIP(host) === 0 ? host : '',
       checkServerIdentity: (_name, peer) => verifyHost(peer.raw, options),
     })
     const timer = setTimeout(
@@ -141,24 +147,33 @@ function secure(
 
 /** Returns why the certificate is not the server's we meant, or undefined. An IP address counts as an IP SAN only. */
 function verifyHost(der: Buffer, options: DialOptions): Error | undefined {
-  const { endpoint, tls } = options
+  const { tls } = options
+  const host = serverNameOf(options)
   const certificate = new X509Certificate(der)
   const isNamed =
-    isIP(endpoint.host) === 0
-      ? checkServerIdentity(endpoint.host, certificate.toLegacyObject()) === undefined
-      : certificate.checkIP(endpoint.host) !== undefined
+    isIP(host) === 0
+      ? checkServerIdentity(host, certificate.toLegacyObject()) === undefined
+      : certificate.checkIP(host) !== undefined
   if (!isNamed) {
     return new RpcFault(
       'unauthenticated',
       'certificate_server_name',
-      'the certificate of the node does not name the address that was dialled',
-      { hint: 'dial a name or address that the node certificate holds' },
+      tls.serverName === undefined
+        ? 'the certificate of the node does not name the address that was dialled'
+        : 'the certificate of the node does not carry the server name of the context',
+      {
+        hint: 'dial a name or address that the node certificate holds, or give it as the serverName of the node',
+      },
     )
   }
   if (tls.expectedNode === undefined || namesNode(certificate, tls.expectedNode)) return undefined
   return new RpcFault('unauthenticated', 'certificate_server_node', 'another node answered at this address', {
     hint: 'check which node holds the address',
   })
+}
+
+function serverNameOf({ endpoint, tls }: DialOptions): string {
+  return tls.serverName ?? endpoint.host
 }
 
 function namesNode(certificate: X509Certificate, node: string): boolean {

@@ -22,7 +22,7 @@ const parameters = z.object({
 /** Folders that must exist for mounts, because nothing can make them on a read-only root. */
 const FOLDERS: readonly string[] = [
   ...['dev', 'proc', 'sys', 'run', 'tmp', 'var', 'efi', 'boot', 'mnt', 'srv', 'root', 'home', 'opt/cni'],
-  ...['etc/kubernetes', 'etc/cni/net.d', 'usr/libexec/kubernetes/kubelet-plugins/volume/exec'],
+  ...['etc/kubernetes', 'etc/cni/net.d', 'etc/stele', 'usr/libexec/kubernetes/kubelet-plugins/volume/exec'],
 ]
 const IPTABLES = ['', '-save', '-restore'].flatMap((end) => [`iptables${end}`, `ip6tables${end}`])
 

@@ -3,18 +3,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findTools, openImage, type Image, type Tools } from './harness/image.ts'
-import { startQemu } from './harness/qemu.ts'
-
-/** Ten times a quiet machine's: emulation shares its processors with whatever else runs. */
-const BOOT_MS = 300_000
+import type { Image } from '../../agent/cli/machine/image.ts'
+import type { Tools } from '../../agent/cli/machine/tool.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
 
 let image: Image
 let tools: Tools
 let folder: string
 beforeAll(() => {
-  image = openImage()
-  tools = findTools()
+  image = imageUnderTest()
+  tools = toolsUnderTest()
   folder = mkdtempSync(join(tmpdir(), 'node-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,11 +47,15 @@ describe('a node from the image', () => {
         image.manifest.rootHash,
         image.manifest.rootHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
       )
-      await using machine = await startQemu({ ...image, commandLine: wrong }, tools, {
-        boot: 'kernel',
-        name: 'wrong',
-        folder,
-      })
+      await using machine = await startQemu(
+        { ...image, commandLine: `${wrong} systemd.default_device_timeout_sec=20` },
+        tools,
+        {
+          boot: 'kernel',
+          name: 'wrong',
+          folder,
+        },
+      )
       await machine.console.waitFor(
         /reboot: Restarting system|Emergency: reboot|Timed out waiting for device/,
         { deadlineMs: BOOT_MS },

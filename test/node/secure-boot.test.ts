@@ -2,14 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findTools, openImage, type Image, type Tools } from './harness/image.ts'
-import { startQemu } from './harness/qemu.ts'
-import { enrolKeys, flipBit, makeSigningKeys, offsetOf } from './harness/secure-boot.ts'
+import { openImage, type Image } from '../../agent/cli/machine/image.ts'
+import type { Tools } from '../../agent/cli/machine/tool.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { enrolKeys, flipBit, makeSigningKeys, offsetOf } from './secure-boot.ts'
+import { BOOT_MS, imageUnderTest, REPOSITORY, toolsUnderTest } from './under-test.ts'
 
-const REPOSITORY = resolve(import.meta.dirname, '../..')
-const BOOT_MS = 300_000
 /** What firmware and boot loader say of a program whose signature is not good. */
 const REFUSED = /Access Denied|Security Violation/i
 /** The first word of the initrd. */
@@ -20,7 +20,7 @@ let tools: Tools
 let folder: string
 let variables: string
 beforeAll(async () => {
-  tools = findTools()
+  tools = toolsUnderTest()
   folder = mkdtempSync(join(tmpdir(), 'secure-'))
   const keys = join(folder, 'keys')
   const out = join(folder, 'image')
@@ -43,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('firmware with our certificate alone', () => {
   it('does not boot an image that nobody signed', { timeout: 2 * BOOT_MS }, async () => {
     const needs = { boot: 'firmware', name: 'unsigned', folder, secureBootVariables: variables } as const
-    await using machine = await startQemu(openImage(), tools, needs)
+    await using machine = await startQemu(imageUnderTest(), tools, needs)
     await machine.console.waitFor(REFUSED, { deadlineMs: BOOT_MS })
     expect(machine.console.lines().join('\n')).not.toMatch(STARTED)
   })

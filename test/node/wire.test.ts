@@ -3,20 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findTools, openImage, type Image, type Tools } from './harness/image.ts'
-import { listenOnWire } from './harness/link.ts'
-import { freePort } from './harness/process.ts'
-import { startQemu } from './harness/qemu.ts'
-
-/** Ten times a quiet machine's: emulation shares its processors with whatever else runs. */
-const BOOT_MS = 300_000
+import type { Image } from '../../agent/cli/machine/image.ts'
+import type { Tools } from '../../agent/cli/machine/tool.ts'
+import { listenOnWire } from '../../agent/cli/machine/link.ts'
+import { freePort } from '../../agent/cli/cluster/port.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
 
 let image: Image
 let tools: Tools
 let folder: string
 beforeAll(() => {
-  image = openImage()
-  tools = findTools()
+  image = imageUnderTest()
+  tools = toolsUnderTest()
   folder = mkdtempSync(join(tmpdir(), 'node-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,7 +25,7 @@ describe('a wire between machines', () => {
     'carries frames of a node whose address the kernel argument names',
     { timeout: 2 * BOOT_MS },
     async () => {
-      const port = await freePort()
+      const port = await freePort('127.0.0.1', 0)
       const mac = '52:54:00:77:00:11'
       const link = { port, mac, address: '192.168.77.11', mask: '255.255.255.0' }
       await using wire = await listenOnWire(port)

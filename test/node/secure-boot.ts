@@ -1,8 +1,7 @@
 /** Keys of Secure Boot for a test, and firmware variables in which they are enrolled: what an owner of machines does once. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Tools } from './image.ts'
-import { runTool } from './process.ts'
+import { runTool, type Tools } from '../../agent/cli/machine/tool.ts'
 
 /** An owner of variables, as the UEFI specification wants one for each list of certificates. */
 const OWNER = '5b1d6f0e-6f0a-4e0c-9d0c-2f6a1c7e9b34'

@@ -1,8 +1,7 @@
 /** A NoCloud disk: a small FAT file system labelled `cidata` that holds user data and an empty meta-data, as clouds and hypervisors attach it. */
 import { closeSync, ftruncateSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Tools } from './image.ts'
-import { runTool } from './process.ts'
+import { runTool, type Tools } from './tool.ts'
 
 /** Writes the disk into `folder` and returns its path. */
 export async function writeSeed(tools: Tools, folder: string, userData: string): Promise<string> {

@@ -4,7 +4,8 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { Image, Tools } from './image.ts'
+import type { Image } from './image.ts'
+import type { Tools } from './tool.ts'
 
 export type Acceleration = 'kvm' | 'emulation'
 

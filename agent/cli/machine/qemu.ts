@@ -1,15 +1,15 @@
 /** Machines of QEMU: the real chain of firmware, boot loader, UKI, verified root, with the image's own kernel. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, truncateSync } from 'node:fs'
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { freePort } from '../cluster/port.ts'
 import { findAcceleration, KVM_ARGUMENTS, type Acceleration } from './acceleration.ts'
 import { MachineConsole } from './console.ts'
-import type { Image, Tools } from './image.ts'
+import type { Image } from './image.ts'
 import { linkArguments, linkKernelArguments } from './link.ts'
 import type { Machine, MachineNeeds } from './machine.ts'
-import { freePort } from './process.ts'
 import { writeSeed } from './seed.ts'
+import type { Tools } from './tool.ts'
 
 const FIRMWARE = '/usr/share/OVMF/OVMF_CODE_4M.fd'
 const FIRMWARE_SECURE = '/usr/share/OVMF/OVMF_CODE_4M.secboot.fd'
@@ -27,7 +27,7 @@ export type MachineFiles = {
 export async function startQemu(image: Image, tools: Tools, needs: MachineNeeds): Promise<Machine> {
   mkdirSync(needs.folder, { recursive: true })
   const ports = new Map<number, number>()
-  for (const guest of needs.ports ?? []) ports.set(guest, await freePort())
+  for (const guest of needs.ports ?? []) ports.set(guest, await freePort('127.0.0.1', 0))
   const files: MachineFiles = {
     disk: prepareDisk(image, needs),
     variables: prepareVariables(tools, needs),
@@ -77,13 +77,6 @@ export async function startQemu(image: Image, tools: Tools, needs: MachineNeeds)
 /** The arguments of QEMU. Pure. */
 export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineFiles): readonly string[] {
   const secure = needs.secureBootVariables !== undefined
-  const forwards = [...files.ports]
-    .map(([guest, here]) => `,hostfwd=tcp:127.0.0.1:${here}-:${guest}`)
-    .join('')
-  const more = [
-    ...(needs.kernelArguments ?? []),
-    ...(needs.link ? linkKernelArguments(needs.link) : []),
-  ].join(' ')
   return [
     ...['-no-user-config', '-nodefaults', '-display', 'none', '-machine', secure ? 'q35,smm=on' : 'q35'],
     ...(files.acceleration === 'kvm' ? KVM_ARGUMENTS : ['-accel', 'tcg,thread=multi', '-cpu', 'max']),
@@ -100,18 +93,38 @@ export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineF
     ...['-drive', `file=${files.disk},format=raw,if=none,id=d,cache=writeback,discard=unmap`],
     ...['-device', 'virtio-blk-pci,drive=d,bootindex=1'],
     ...(files.seed === undefined ? [] : seedDisk(files.seed)),
-    ...['-netdev', `user,id=n,restrict=on${forwards}`, '-device', 'virtio-net-pci,netdev=n'],
+    ...ownNetwork(needs.network ?? 2, files.ports),
     ...(needs.link ? linkArguments(needs.link) : []),
     ...['-device', 'virtio-rng-pci'],
-    ...(needs.boot === 'firmware'
-      ? firmware(files.variables, secure)
-      : ['-kernel', image.kernel, '-initrd', image.initrd, '-append', `${image.commandLine} ${more}`.trim()]),
-    ...(needs.boot === 'firmware' && more !== '' ? extraArguments(more) : []),
+    ...bootArguments(image, needs, files.variables),
+  ]
+}
+
+/** A network of the machine's own that reaches nothing, but is reached at the forwarded ports. */
+function ownNetwork(network: number, ports: ReadonlyMap<number, number>): readonly string[] {
+  const forwards = [...ports].map(([guest, here]) => `,hostfwd=tcp:127.0.0.1:${here}-:${guest}`).join('')
+  const lastByte = network.toString(16).padStart(2, '0')
+  return [
+    ...['-netdev', `user,id=n,net=10.0.${network}.0/24,restrict=on${forwards}`],
+    ...['-device', `virtio-net-pci,netdev=n,mac=52:54:00:00:00:${lastByte}`],
   ]
 }
 
 function seedDisk(file: string): readonly string[] {
   return ['-drive', `file=${file},format=raw,if=none,id=s,readonly=on`, '-device', 'virtio-blk-pci,drive=s']
+}
+
+function bootArguments(image: Image, needs: MachineNeeds, variables: string): readonly string[] {
+  const own = needs.kernelArguments ?? []
+  const more = [...own, ...(needs.link ? linkKernelArguments(needs.link) : [])].join(' ')
+  if (needs.boot === 'kernel') {
+    const commandLine = `${image.commandLine} ${more}`.trim()
+    return ['-kernel', image.kernel, '-initrd', image.initrd, '-append', commandLine]
+  }
+  return [
+    ...firmware(variables, needs.secureBootVariables !== undefined),
+    ...(more === '' ? [] : extraArguments(more)),
+  ]
 }
 
 function firmware(variables: string, secure: boolean): readonly string[] {

@@ -1,25 +1,30 @@
 /**
- * A machine that a test boots. One shape for every kind of machine, so that a test says what it needs and not how it is made.
+ * A machine that boots an image. One shape for every kind of machine, so that who starts one says what it needs and not how it is made.
  *
- * Invariants: a machine's network reaches nothing but the forwarded ports; its disk is a file of the test's own folder; it ends with the test.
+ * Invariants: a machine's network reaches nothing but the forwarded ports and its wire; its disk is a file of the folder that was named.
  */
 import type { MachineConsole } from './console.ts'
 
 export type MachineNeeds = {
   /** `firmware`: OVMF, boot loader, UKI. `kernel`: the same kernel, initrd and command line, started directly: 3 s sooner, no firmware. */
   readonly boot: 'firmware' | 'kernel'
-  /** Name of its files in the test's folder; a machine started again under the name has the disk as it was left. */
+  /** Name of its files in the folder; a machine started again under the name has the disk as it was left. */
   readonly name: string
   readonly folder: string
   readonly memoryMiB?: number
   readonly diskGiB?: number
   /** Ports of the guest to reach from here. */
   readonly ports?: readonly number[]
+  /**
+   * Which of the networks 10.0.N.0/24 is the machine's own, 2 to 254; default 2. Two machines of one cluster need two: the address of a node is in its
+   * certificate, and no other node may have it.
+   */
+  readonly network?: number
   /** User data, on a NoCloud disk. */
   readonly userData?: string
   /** Further kernel arguments; by the firmware's tables with `firmware`, where Secure Boot refuses them. */
   readonly kernelArguments?: readonly string[]
-  /** Firmware variables with the test's keys enrolled, and Secure Boot on. */
+  /** Firmware variables with the owner's keys enrolled, and Secure Boot on. */
   readonly secureBootVariables?: string
   /** A second network card, on a wire that all machines with the same port share. Needs a kernel that takes further arguments. */
   readonly link?: MachineLink

@@ -1,0 +1,47 @@
+/** An image that machines boot from, as the image build leaves it in a folder. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { CliFault } from '../fault.ts'
+
+const manifestSchema = z.object({
+  version: z.string(),
+  rootHash: z.string().regex(/^[0-9a-f]{64}$/),
+  executables: z.array(z.string()),
+})
+
+export type Image = {
+  readonly folder: string
+  readonly disk: string
+  readonly uki: string
+  readonly kernel: string
+  readonly initrd: string
+  readonly commandLine: string
+  readonly manifest: Readonly<z.infer<typeof manifestSchema>>
+}
+
+/** Returns the image in `folder`. Throws CliFault `image_missing`, with the command that makes one, or `image_invalid`. */
+export function openImage(folder: string): Image {
+  const manifest = join(folder, 'manifest.json')
+  if (!existsSync(manifest)) {
+    throw new CliFault('image_missing', `there is no image in ${folder}`, {
+      hint: `build one: npm run image -- build qemu-amd64 --out ${folder}`,
+    })
+  }
+  try {
+    return {
+      folder,
+      disk: join(folder, 'disk.raw'),
+      uki: join(folder, 'stele.efi'),
+      kernel: join(folder, 'vmlinuz'),
+      initrd: join(folder, 'initrd.zst'),
+      commandLine: readFileSync(join(folder, 'cmdline'), 'utf8'),
+      manifest: manifestSchema.parse(JSON.parse(readFileSync(manifest, 'utf8'))),
+    }
+  } catch (cause) {
+    throw new CliFault('image_invalid', `the image in ${folder} is not whole`, {
+      hint: 'build it again into the same folder',
+      cause,
+    })
+  }
+}
