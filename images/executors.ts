@@ -12,6 +12,7 @@ import { makeRoot } from './step/root.ts'
 import { buildRuntime } from './step/runtime.ts'
 import { makeTools } from './step/tools.ts'
 import { makeUki } from './step/uki.ts'
+import { makeUmlKernel } from './step/uml-kernel.ts'
 import { makeVerity } from './step/verity.ts'
 
 export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
@@ -26,6 +27,8 @@ export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
   verity: makeVerity,
   uki: makeUki,
   disk: makeDisk,
+  'uml-tools': makeTools,
+  'uml-kernel': makeUmlKernel,
   manifest: makeManifest,
 }
 
@@ -50,9 +53,12 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   verity: ['step/verity.ts', 'step/repart.ts'],
   uki: ['step/uki.ts', 'step/kernel.ts'],
   disk: ['step/disk.ts', 'step/repart.ts', 'tree.ts', 'elf.ts'],
+  'uml-tools': ['step/tools.ts', 'step/debian.ts'],
+  'uml-kernel': ['step/uml-kernel.ts'],
   manifest: [
     'step/manifest.ts',
     'manifest.ts',
+    'profile.ts',
     'step/inspect.ts',
     'step/secret.ts',
     'step/packages.ts',

@@ -1,13 +1,14 @@
 /** `images build|plan|clean`: argv and environment are read here, and nowhere else. Exit codes: 0 done, 1 failed, 2 not here or not so. */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 import { Cache } from './cache.ts'
 import { EXECUTORS } from './executors.ts'
 import { ImageFault } from './fault.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { observe } from './observe.ts'
 import { plan, type Plan, type StepName } from './plan.ts'
-import { readProfile } from './profile.ts'
+import { readProfile, type Output } from './profile.ts'
 import { createProgress } from './progress.ts'
 import { run } from './run.ts'
 import { hostRun, missingHostPackages, requireHostPackages, treeRun } from './tool.ts'
@@ -25,15 +26,21 @@ type BuildOptions = {
   readonly output: 'text' | 'json'
 }
 
-/** Files of an image, from the steps that made them. */
-const ARTIFACTS: readonly { readonly step: StepName; readonly file: string; readonly optional?: true }[] = [
+/** Files of an image, from the steps that made them; with `only`, when the profile names one of these outputs. */
+const ARTIFACTS: readonly {
+  readonly step: StepName
+  readonly file: string
+  readonly only?: readonly Output[]
+}[] = [
   { step: 'disk', file: 'disk.raw' },
-  { step: 'disk', file: 'disk.qcow2', optional: true },
+  { step: 'disk', file: 'disk.qcow2', only: ['qcow2'] },
   { step: 'uki', file: 'stele.efi' },
   { step: 'uki', file: 'cmdline' },
   { step: 'initrd', file: 'initrd.zst' },
-  { step: 'root', file: 'kernel/vmlinuz' },
+  { step: 'root', file: 'kernel/vmlinuz', only: ['raw', 'qcow2'] },
   { step: 'verity', file: 'roothash' },
+  { step: 'uml-kernel', file: 'linux' },
+  { step: 'filesystem', file: 'root.erofs', only: ['uml'] },
   { step: 'manifest', file: 'manifest.json' },
   { step: 'manifest', file: 'sbom.spdx.json' },
   { step: 'manifest', file: 'executables.txt' },
@@ -76,7 +83,12 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
   using cache = new Cache(resolve(options.cache))
   const scratch = join(cache.folder, 'scratch')
   mkdirSync(scratch, { recursive: true })
-  const began = performance.now()
+  const now = () => performance.now()
+  const began = now()
+  using heartbeat = startHeartbeat(createProgress(process.stderr), {
+    write: (line) => process.stderr.isTTY || process.stderr.write(line),
+    now,
+  })
   const folders = await run(made, {
     executors: EXECUTORS,
     cache,
@@ -88,14 +100,20 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
       tree: (program, args, how) =>
         treeRun(join(input('tools'), 'tree'), [cache.folder, REPOSITORY], base)(program, args, how),
     }),
-    report: createProgress(process.stderr),
-    now: () => performance.now(),
+    report: heartbeat.report,
+    now,
     signal,
   })
-  await publish(folders, resolve(options.out), (from, to) =>
+  const files = ARTIFACTS.filter(
+    ({ only }) => only === undefined || only.some((each) => made.outputs.includes(each)),
+  ).flatMap(({ step, file }) => {
+    const folder = folders.get(step)
+    return folder === undefined ? [] : [join(folder, file)]
+  })
+  await publish(files, resolve(options.out), (from, to) =>
     host('cp', ['--sparse=always', '--reflink=auto', from, to], { signal }),
   )
-  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+  const seconds = ((now() - began) / 1000).toFixed(1)
   const result = {
     profile: made.profile,
     version: made.version,
@@ -109,19 +127,18 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
 
 /** Copies the artifacts beside each other; each appears by a rename. */
 async function publish(
-  folders: ReadonlyMap<StepName, string>,
+  files: readonly string[],
   out: string,
   copy: (from: string, to: string) => Promise<unknown>,
 ): Promise<void> {
   mkdirSync(out, { recursive: true })
-  for (const { step, file, optional } of ARTIFACTS) {
-    const to = join(out, file.replace(/^.*\//, ''))
+  for (const file of files) {
+    const to = join(out, basename(file))
     try {
-      await copy(join(folders.get(step) ?? '', file), `${to}.partial`)
+      await copy(file, `${to}.partial`)
       renameSync(`${to}.partial`, to)
-    } catch (error) {
+    } finally {
       rmSync(`${to}.partial`, { force: true })
-      if (optional !== true) throw error
     }
   }
 }

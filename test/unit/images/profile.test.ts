@@ -5,17 +5,32 @@ import { parseContents, parseProfile } from '../../../images/profile.ts'
 
 const images = join(import.meta.dirname, '../../../images')
 const profile = readFileSync(join(images, 'profiles/qemu-amd64.yaml'), 'utf8')
+const uml = readFileSync(join(images, 'profiles/uml-amd64.yaml'), 'utf8')
 const contents = readFileSync(join(images, 'contents/node.yaml'), 'utf8')
 
 describe('the profile document', () => {
   it('accepts the profiles and contents of the repository', () => {
     expect(parseProfile(profile, 'p').name).toBe('qemu-amd64')
+    expect(parseProfile(uml, 'p').outputs).toEqual(['uml'])
     expect(parseContents(contents, 'c').packages).toContain('systemd')
   })
 
   it('refuses an unknown key and names where it is', () => {
     expect(() => parseProfile(profile.replace('espMiB', 'espMib'), 'p')).toThrow(/p: partitions.*espMiB/)
     expect(() => parseContents(`${contents}\nextra: 1\n`, 'c')).toThrow(/"extra"/)
+  })
+
+  it('refuses a disk without partitions, and wants none where there is no disk', () => {
+    expect(() => parseProfile(profile.replace(/^partitions:.*$/m, ''), 'p')).toThrow(
+      'p: partitions: a disk needs them',
+    )
+    expect(parseProfile(uml, 'p').partitions).toBeUndefined()
+  })
+
+  it('refuses a disk and User-Mode Linux in one, because they start by different kernel arguments', () => {
+    expect(() => parseProfile(profile.replace('[raw, qcow2]', '[raw, uml]'), 'p')).toThrow(
+      /p: outputs: .*two/,
+    )
   })
 
   it('refuses a key that is given twice', () => {

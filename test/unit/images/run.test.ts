@@ -23,6 +23,7 @@ const step = (name: StepName, after: readonly StepName[], key = name): Step => (
 const chain: Plan = {
   profile: 'p',
   version: '1',
+  outputs: ['raw'],
   steps: STEP_NAMES.map((name, index) => step(name, index === 0 ? [] : [STEP_NAMES[index - 1] as StepName])),
 }
 
