@@ -3,6 +3,7 @@ import { ConfigServiceService } from './gen/stele/agent/v1/config.ts'
 import { CredentialServiceService } from './gen/stele/agent/v1/credential.ts'
 import { EventServiceService } from './gen/stele/agent/v1/event.ts'
 import { LogServiceService } from './gen/stele/agent/v1/log.ts'
+import { ResourceServiceService } from './gen/stele/agent/v1/resource.ts'
 import { ServiceServiceService } from './gen/stele/agent/v1/service.ts'
 import { SystemServiceService } from './gen/stele/agent/v1/system.ts'
 import { TrustServiceService } from './gen/stele/agent/v1/trust.ts'
@@ -14,6 +15,7 @@ export const agentServices = {
   system: SystemServiceService,
   config: ConfigServiceService,
   service: ServiceServiceService,
+  resource: ResourceServiceService,
   log: LogServiceService,
   event: EventServiceService,
   credential: CredentialServiceService,
@@ -27,6 +29,7 @@ export {
   CredentialServiceService,
   EventServiceService,
   LogServiceService,
+  ResourceServiceService,
   ServiceServiceService,
   SystemServiceService,
   TrustServiceService,
@@ -73,6 +76,14 @@ export {
   type LogsRequest,
   type LogsResponse,
 } from './gen/stele/agent/v1/log.ts'
+export {
+  type BootPhase,
+  type FileSystemUse,
+  type Memory,
+  type ResourceServiceGetRequest,
+  type ResourceServiceGetResponse,
+  type ServiceUse,
+} from './gen/stele/agent/v1/resource.ts'
 export {
   ServiceState,
   type RestartRequest,

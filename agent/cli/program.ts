@@ -12,6 +12,7 @@ import { exitCodeHelp } from './command/help.ts'
 import { addLog } from './command/log.ts'
 import { addPower } from './command/power.ts'
 import { addRender } from './command/render.ts'
+import { addResource } from './command/resource.ts'
 import { addService } from './command/service.ts'
 import { addStatus } from './command/status.ts'
 import { addValidate } from './command/validate.ts'
@@ -24,7 +25,7 @@ type Group = { readonly title: string; readonly add: readonly ((program: Command
 
 const GROUPS: readonly Group[] = [
   { title: 'Make a cluster:', add: [addGen, addRender, addValidate] },
-  { title: 'Look:', add: [addStatus, addService, addLog, addEvent, addGet, addVersion] },
+  { title: 'Look:', add: [addStatus, addService, addResource, addLog, addEvent, addGet, addVersion] },
   { title: 'Change:', add: [addApply, addPower, addCredential] },
   { title: 'This machine:', add: [addContext] },
 ]

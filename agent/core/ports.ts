@@ -53,6 +53,32 @@ export type LogPort = {
   readKernel(query: LogQuery): AsyncIterable<LogChunk>
 }
 
+/** What is not known is absent. */
+export type ServiceUse = {
+  readonly name: string
+  readonly residentBytes: number | undefined
+  readonly groupBytes: number | undefined
+  readonly groupPeakBytes: number | undefined
+  readonly processorMs: number | undefined
+}
+export type FileSystemUse = {
+  readonly path: string
+  readonly totalBytes: number
+  readonly availableBytes: number
+  readonly totalInodes: number
+  readonly availableInodes: number
+}
+export type ResourceUse = {
+  readonly memory: { readonly totalBytes: number; readonly availableBytes: number }
+  readonly fileSystems: readonly FileSystemUse[]
+  readonly services: readonly ServiceUse[]
+  readonly bootPhases: readonly { readonly name: string; readonly ms: number }[]
+}
+export type ResourcePort = {
+  /** Measures the machine and these services. */
+  measure(services: readonly ServiceInfo[], options: Waiting): Promise<ResourceUse>
+}
+
 export type SourceContent =
   { readonly kind: 'absent' } | { readonly kind: 'data'; readonly bytes: Buffer; readonly file: string }
 export type UserDataSource = {
@@ -76,6 +102,7 @@ export type Ports = {
   readonly services: ServicePort
   readonly power: PowerPort
   readonly boot: BootPort
+  readonly resources: ResourcePort
   readonly logs: LogPort
   readonly host: HostPort
   readonly userData: readonly UserDataSource[]

@@ -8,6 +8,7 @@ import {
   CredentialServiceService,
   EventServiceService,
   LogServiceService,
+  ResourceServiceService,
   ServiceServiceService,
   SystemServiceService,
   TrustServiceService,
@@ -24,6 +25,7 @@ import { configHandlers } from './rpc/config.ts'
 import { credentialHandlers } from './rpc/credential.ts'
 import { eventHandlers } from './rpc/event.ts'
 import { logHandlers } from './rpc/log.ts'
+import { resourceHandlers } from './rpc/resource.ts'
 import { serviceHandlers } from './rpc/service.ts'
 import { systemHandlers } from './rpc/system.ts'
 import { trustHandlers } from './rpc/trust.ts'
@@ -65,6 +67,7 @@ export function agentDoor(parts: ServeParts): readonly Implemented[] {
     implement(SystemServiceService, systemHandlers({ node, operations, power, version }), options),
     implement(ConfigServiceService, configHandlers({ node, operations }), options),
     implement(ServiceServiceService, serviceHandlers({ node, operations }), options),
+    implement(ResourceServiceService, resourceHandlers(node), options),
     implement(LogServiceService, logHandlers(node), options),
     implement(EventServiceService, eventHandlers(events), options),
     implement(CredentialServiceService, credentialHandlers({ node, book, operations }), options),

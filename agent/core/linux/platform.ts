@@ -16,6 +16,7 @@ import { journalLogs } from './journal.ts'
 import { kernelArguments, noCloudHints } from './kernel-argument.ts'
 import { chooseName, keptName, machineSchema, nameInMetaData } from './name.ts'
 import { hostPower, openSysrq } from './power.ts'
+import { linuxResources } from './resource.ts'
 import { hostPrograms, type Programs } from './run.ts'
 import { hostSeeds, readMetaData, type SeedPort } from './seed-disk.ts'
 import { systemdServices } from './service.ts'
@@ -85,6 +86,7 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
       services: systemdServices({ programs, boot, clock }),
       power: hostPower({ programs, sysrq: openSysrq(), clock, log }),
       boot,
+      resources: linuxResources({ programs }),
       logs: journalLogs({ programs, bootId, audit: join(directory, 'log'), clock }),
       host: linuxHost({ files, onRefused }),
       userData: userDataSources({ ...facts, flags: options.userData, seeds, clock }),

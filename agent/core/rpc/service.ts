@@ -88,7 +88,7 @@ async function find(node: Node, name: string, signal: AbortSignal): Promise<Serv
 }
 
 /** Trust signs for workers, so only a node that holds the authority's key runs it. */
-function belongsHere(node: Node, name: string): boolean {
+export function belongsHere(node: Node, name: string): boolean {
   return name !== 'trust' || node.view?.authorityKey !== undefined
 }
 
