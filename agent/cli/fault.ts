@@ -14,6 +14,8 @@ import { Fault } from '#kit/fault'
  * | failed, unreachable | a step of `npm start` did not end as it should |
  * | wait_deadline, not_running, reply_empty | a node did not get, or say, what was waited for |
  * | image_missing, image_invalid | the image that machines are to boot |
+ * | programs_missing, machine_failed, machine_stuck | what runs machines, and machines that do not get there |
+ * | cluster_unknown, cluster_damaged, cluster_differs, cluster_busy, folder_foreign | clusters of `stelectl cluster`, and their folders |
  * | interrupted, pipe_closed | the person, or the reader of the output, left |
  */
 export type CliFaultCode =
@@ -42,6 +44,14 @@ export type CliFaultCode =
   | 'reply_empty'
   | 'image_missing'
   | 'image_invalid'
+  | 'programs_missing'
+  | 'machine_failed'
+  | 'machine_stuck'
+  | 'cluster_unknown'
+  | 'cluster_damaged'
+  | 'cluster_differs'
+  | 'cluster_busy'
+  | 'folder_foreign'
   | 'interrupted'
   | 'pipe_closed'
 

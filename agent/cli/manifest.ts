@@ -5,15 +5,35 @@ export type ClusterInput = {
   readonly cluster: string
   readonly endpoint: Endpoint
   readonly kubernetesVersion: string
+  /** How many there are of each; one unless said otherwise. */
+  readonly controlPlanes?: number
+  readonly workers?: number
 }
 
-/** YAML of a Cluster with one control plane, `<name>-cp-1`, and one worker, `<name>-worker-1`. */
+export type MachineRole = 'control-plane' | 'worker'
+
+/** What `gen config` and `cluster create` write into manifests unless told otherwise. */
+export const KUBERNETES_VERSION = 'v1.34.1'
+
+/** The machines of a cluster, control planes first: `<name>-cp-1` and on, `<name>-worker-1` and on. */
+export function machinesOf(
+  input: Pick<ClusterInput, 'cluster' | 'controlPlanes' | 'workers'>,
+): readonly { readonly name: string; readonly role: MachineRole }[] {
+  const numbered = (count: number, word: string, role: MachineRole) =>
+    Array.from({ length: count }, (_, index) => ({ name: `${input.cluster}-${word}-${index + 1}`, role }))
+  return [
+    ...numbered(input.controlPlanes ?? 1, 'cp', 'control-plane'),
+    ...numbered(input.workers ?? 1, 'worker', 'worker'),
+  ]
+}
+
+/** YAML of a Cluster with its machines, by default one control plane and one worker. */
 export async function manifestsOf(input: ClusterInput): Promise<string> {
   const { stringify } = await import('yaml')
+  const labels = { 'control-plane': { 'cluster.x-k8s.io/control-plane': '' }, worker: {} }
   const documents = [
     clusterOf(input),
-    ...machineOf(input, `${input.cluster}-cp-1`, { 'cluster.x-k8s.io/control-plane': '' }),
-    ...machineOf(input, `${input.cluster}-worker-1`, {}),
+    ...machinesOf(input).flatMap(({ name, role }) => machineOf(input, name, labels[role])),
   ]
   return documents.map((document) => `---\n${stringify(document)}`).join('')
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { clientVersion } from './client-version.ts'
 import { addApply } from './command/apply.ts'
+import { addCluster } from './command/cluster.ts'
 import { addCompletion } from './command/completion.ts'
 import { addContext } from './command/context.ts'
 import { addCredential } from './command/credential.ts'
@@ -27,7 +28,7 @@ const GROUPS: readonly Group[] = [
   { title: 'Make a cluster:', add: [addGen, addRender, addValidate] },
   { title: 'Look:', add: [addStatus, addService, addResource, addLog, addEvent, addGet, addVersion] },
   { title: 'Change:', add: [addApply, addPower, addCredential] },
-  { title: 'This machine:', add: [addContext] },
+  { title: 'This machine:', add: [addContext, addCluster] },
 ]
 
 /** Every verb, ready to parse. */

@@ -7,7 +7,7 @@ import { mergeContext, type Context } from '../context.ts'
 import type { ExitCode } from '../failure.ts'
 import { CliFault } from '../fault.ts'
 import { isThere, requireNew, writePrivate } from '../file.ts'
-import { manifestsOf } from '../manifest.ts'
+import { KUBERNETES_VERSION, manifestsOf } from '../manifest.ts'
 import { FORMATS } from '../output.ts'
 import { DEFAULT_PORT } from '../port.ts'
 import { RefusedManifests, renderText, type RenderedMachine } from '../render.ts'
@@ -25,7 +25,6 @@ type ConfigOptions = {
 
 export const DEFAULT_SECRETS_FILE = 'secrets.yaml'
 const KUBERNETES_PORT = 6443
-const KUBERNETES_VERSION = 'v1.34.1'
 
 export function addGen(program: Command, host: Host): void {
   const gen = program.command('gen').description('make the secrets and the first documents of a cluster')

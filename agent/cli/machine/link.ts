@@ -5,8 +5,10 @@ import { createSocket } from 'node:dgram'
 import type { MachineLink } from './machine.ts'
 
 const GROUP = '230.0.0.77'
-/** Slot of the card on the bus; the guest names the card after it. */
+/** Slot of the card on the bus: after the card of the machine's own network. */
 const SLOT = 16
+/** What the guest is told to call the card, by its address: names from the bus need rules that the image does not have. */
+const CARD = 'wire0'
 
 /** Arguments of QEMU for the card. Pure. */
 export function linkArguments(link: MachineLink): readonly string[] {
@@ -16,9 +18,9 @@ export function linkArguments(link: MachineLink): readonly string[] {
   ]
 }
 
-/** Kernel arguments that give the card its address. Pure. */
+/** Kernel arguments that give the card its name and address; systemd-network-generator(8) reads them. Pure. */
 export function linkKernelArguments(link: MachineLink): readonly string[] {
-  return [`ip=${link.address}:::${link.mask}::enp0s${SLOT}:none`]
+  return [`ifname=${CARD}:${link.mac}`, `ip=${link.address}:::${link.mask}::${CARD}:none`]
 }
 
 export type Wire = AsyncDisposable & {

@@ -1,6 +1,6 @@
 /** Machines of QEMU: the real chain of firmware, boot loader, UKI, verified root, with the image's own kernel. */
 import { execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../cluster/port.ts'
 import { findAcceleration, KVM_ARGUMENTS, type Acceleration } from './acceleration.ts'
@@ -25,19 +25,9 @@ export type MachineFiles = {
 
 /** Starts a machine. It is running when this returns; what it does then is on its console. */
 export async function startQemu(image: Image, tools: Tools, needs: MachineNeeds): Promise<Machine> {
-  mkdirSync(needs.folder, { recursive: true })
   const ports = new Map<number, number>()
   for (const guest of needs.ports ?? []) ports.set(guest, await freePort('127.0.0.1', 0))
-  const files: MachineFiles = {
-    disk: prepareDisk(image, needs),
-    variables: prepareVariables(tools, needs),
-    seed:
-      needs.userData === undefined
-        ? undefined
-        : await writeSeed(tools, join(needs.folder, `${needs.name}.seed`), needs.userData),
-    ports,
-    acceleration: await findAcceleration(image, tools),
-  }
+  const files = await prepareFiles({ image, tools, needs, ports })
   const binds = [needs.folder, image.folder]
   const [program = '', ...args] = [
     ...tools.command(binds),
@@ -74,7 +64,28 @@ export async function startQemu(image: Image, tools: Tools, needs: MachineNeeds)
   }
 }
 
-/** The arguments of QEMU. Pure. */
+export type PrepareInput = {
+  readonly image: Image
+  readonly tools: Tools
+  readonly needs: MachineNeeds
+  /** Ports of the guest, each with its port here. */
+  readonly ports: ReadonlyMap<number, number>
+}
+
+/** Makes what is not there yet of a machine's files. A disk appears whole or not at all, so that it may be interrupted at any moment. */
+export async function prepareFiles({ image, tools, needs, ports }: PrepareInput): Promise<MachineFiles> {
+  const { folder, name, userData } = needs
+  mkdirSync(folder, { recursive: true })
+  return {
+    disk: prepareDisk(image, needs),
+    variables: prepareVariables(tools, needs),
+    seed: userData === undefined ? undefined : await writeSeed(tools, join(folder, `${name}.seed`), userData),
+    ports,
+    acceleration: await findAcceleration(image, tools),
+  }
+}
+
+/** The arguments of QEMU; the guest's console is its standard output. Pure. */
 export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineFiles): readonly string[] {
   const secure = needs.secureBootVariables !== undefined
   return [
@@ -143,14 +154,20 @@ function extraArguments(more: string): readonly string[] {
 function prepareDisk(image: Image, needs: MachineNeeds): string {
   const disk = join(needs.folder, `${needs.name}.disk`)
   if (!existsSync(disk)) {
-    execFileSync('cp', ['--sparse=always', '--reflink=auto', needs.disk ?? image.disk, disk])
-    truncateSync(disk, (needs.diskGiB ?? 8) * 1024 ** 3)
+    const partial = `${disk}.partial`
+    rmSync(partial, { force: true })
+    execFileSync('cp', ['--sparse=always', '--reflink=auto', needs.disk ?? image.disk, partial])
+    truncateSync(partial, (needs.diskGiB ?? 8) * 1024 ** 3)
+    renameSync(partial, disk)
   }
   return disk
 }
 
 function prepareVariables(tools: Tools, needs: MachineNeeds): string {
   const variables = join(needs.folder, `${needs.name}.variables`)
-  if (!existsSync(variables)) copyFileSync(needs.secureBootVariables ?? tools.file(VARIABLES), variables)
+  if (!existsSync(variables)) {
+    copyFileSync(needs.secureBootVariables ?? tools.file(VARIABLES), `${variables}.partial`)
+    renameSync(`${variables}.partial`, variables)
+  }
   return variables
 }

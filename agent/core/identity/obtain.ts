@@ -117,7 +117,8 @@ async function ask(endpoint: Endpoint, options: ObtainOptions): Promise<StoredCe
     dnsNames: [view.name],
     ipAddresses: [...addresses],
   })
-  const source = addresses[0]
+  // A node that shares its host with others says which one it is. Elsewhere the route decides: the first address need not lead to the control plane.
+  const source = addresses.find((address) => address.startsWith('127.'))
   await using client = connect(
     { trust: TrustServiceService },
     {

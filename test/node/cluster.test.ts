@@ -1,0 +1,99 @@
+/** Two machines of one image: user data on NoCloud disks, the worker's certificate from the control plane's trust, and power by the API. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MachineState, NodeRole, RebootMode } from '#api'
+import type { ClientTls } from '#rpc'
+import type { Machine, MachineLink } from '../../agent/cli/machine/machine.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { freePort } from '../../agent/cli/cluster/port.ts'
+import { call, GATEWAY, makeCluster, nodeKey, ready, type TestCluster } from './cluster.ts'
+import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+
+const MASK = '255.255.255.0'
+
+let folder: string
+let cluster: TestCluster
+let admin: { readonly controlPlane: ClientTls; readonly worker: ClientTls }
+let controlPlane: Machine
+let worker: Machine
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'node-'))
+  cluster = await makeCluster(['192.168.77.11:50001'])
+  admin = { controlPlane: await cluster.tlsFor('cp-1'), worker: await cluster.tlsFor('worker-1') }
+  const port = await freePort('127.0.0.1', 0)
+  const link = (last: number): MachineLink => ({
+    port,
+    mac: `52:54:00:77:00:${last}`,
+    address: `192.168.77.${last}`,
+    mask: MASK,
+  })
+  const [image, tools] = [imageUnderTest(), toolsUnderTest()]
+  const shared = { folder, ports: [GATEWAY] }
+  controlPlane = await startQemu(image, tools, {
+    ...{ ...shared, boot: 'firmware', name: 'cp-1', network: 2, link: link(11) },
+    userData: cluster.userDataOf('cp-1'),
+  })
+  worker = await startQemu(image, tools, {
+    ...{ ...shared, boot: 'kernel', name: 'worker-1', network: 3, link: link(12) },
+    userData: cluster.userDataOf('worker-1'),
+  })
+}, BOOT_MS)
+afterAll(async () => {
+  await controlPlane.powerCut()
+  await worker.powerCut()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('a control plane and a worker from one image', { timeout: 2 * BOOT_MS }, () => {
+  it('are what their NoCloud disks say', async () => {
+    expect(await ready(controlPlane, admin.controlPlane)).toMatchObject({
+      ...{ node: 'cp-1', role: NodeRole.CONTROL_PLANE, state: MachineState.RUNNING, configRevision: 1n },
+    })
+    const { sources } = await call(controlPlane, admin.controlPlane, ({ system }, calling) =>
+      system.getBootSource({}, calling),
+    )
+    expect(sources.map(({ kind }) => kind).join()).toContain('nocloud')
+  })
+
+  it('get the worker’s certificate from the control plane’s trust, for another key and within its name', async () => {
+    expect(await ready(worker, admin.worker)).toMatchObject({ node: 'worker-1', role: NodeRole.WORKER })
+    const { enrolments } = await call(controlPlane, admin.controlPlane, ({ credential }, calling) =>
+      credential.listEnrolments({}, calling),
+    )
+    expect(enrolments.map(({ node }) => node)).toEqual(['worker-1'])
+    expect(await nodeKey(worker, admin.worker)).not.toBe(await nodeKey(controlPlane, admin.controlPlane))
+  })
+
+  it('refuse a reboot by a reader, with the role it would need', async () => {
+    const reader = await cluster.tlsFor('worker-1', 'stele:reader')
+    const reboot = call(worker, reader, ({ system }, calling) => system.reboot({}, calling))
+    await expect(reboot).rejects.toMatchObject({ status: 'permission_denied' })
+  })
+
+  it('reboot by the API: another boot, the same key and configuration', async () => {
+    const before = await ready(worker, admin.worker)
+    const key = await nodeKey(worker, admin.worker)
+    await call(worker, admin.worker, ({ system }, calling) =>
+      system.reboot({ mode: RebootMode.UNSPECIFIED }, calling),
+    )
+    const after = await ready(worker, admin.worker, { notBoot: before.bootId })
+    const { node, configDigest, configRevision } = before
+    expect(after).toMatchObject({ node, configDigest, configRevision })
+    expect(await nodeKey(worker, admin.worker)).toBe(key)
+  })
+
+  it('tell what they use, each service and each part of the boot', async () => {
+    const use = await call(worker, admin.worker, ({ resource }, calling) => resource.get({}, calling))
+    expect(use.services.map(({ name }) => name)).toEqual(['core', 'gateway'])
+    expect(use.services.every(({ residentBytes }) => (residentBytes ?? 0n) > 10_000_000n)).toBe(true)
+    expect(use.bootPhases.map(({ name }) => name)).toEqual(['kernel', 'initrd', 'userspace'])
+    expect(use.fileSystems.map(({ path }) => path)).toContain('/var')
+  })
+
+  it('end when the API shuts them down', async () => {
+    await call(worker, admin.worker, ({ system }, calling) => system.shutdown({}, calling))
+    await worker.ended
+  })
+})
