@@ -3,7 +3,7 @@
  *
  * Invariants: a record holds no part of a request or an answer; a failing disk is logged and never stops a call; the size is bounded by two files.
  */
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#kit/clock'
 import type { Log } from '#kit/log'
@@ -46,6 +46,7 @@ export class Audit {
     this.#log = options.log
     this.#clock = options.clock
     this.#maxBytes = options.maxBytes ?? MAX_BYTES
+    clearPlace(this.#path)
     this.#descriptor = openSync(this.#path, 'a', 0o600)
     this.#size = fstatSync(this.#descriptor).size
   }
@@ -73,4 +74,11 @@ export class Audit {
     this.#descriptor = next
     this.#size = 0
   }
+}
+
+/** Sets aside what is no file in the place of the log. */
+function clearPlace(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false) return
+  rmSync(`${path}.damaged`, { force: true, recursive: true })
+  renameSync(path, `${path}.damaged`)
 }

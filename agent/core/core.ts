@@ -24,7 +24,7 @@ import { Power } from './power.ts'
 import { agentDoor, trustDoor } from './serve.ts'
 import { openDoor } from './server.ts'
 import { openState, type State } from './state.ts'
-import { diskFileSystem } from './store/file-system.ts'
+import { diskFileSystem, stateFileSystem } from './store/file-system.ts'
 
 export type CoreOptions = {
   readonly flags: CoreFlags
@@ -43,18 +43,19 @@ export type CoreOptions = {
 export async function startCore(options: CoreOptions): Promise<AsyncDisposable> {
   const { flags, clock, log, signal } = options
   assertComplete({ agent: pathsOf(agentServices), trust: pathsOf(trustServices) })
-  const files = diskFileSystem
   const platform = await platformOf(options)
   const { ports, paths, machine } = platform
   const boot = await bootOf(ports, options)
-  const state = openState({ directory: paths.state, files, clock, log, boot })
+  const state = openState({ directory: paths.state, files: stateFileSystem, clock, log, boot })
   const { committed, configuration, events } = state
-  const node = new Node({ machine, boot, ports, clock, log, events, configuration, committed })
-  report(node, state)
+  const loss = platform.isStateLost ? 'state_lost' : state.loss
+  const node = new Node({ machine, boot, ports, clock, log, events, configuration, committed, loss })
   const key = await state.identities.key()
   const stored = state.identities.certificate(key)
   if (stored !== undefined)
     node.setIdentity(readIdentity(stored, { now: clock.now(), jitter: Math.random() }))
+
+  report(node, state)
 
   const lifetime = new Lifetime()
   const stop = new AbortController()
@@ -117,6 +118,7 @@ async function platformOf(options: CoreOptions): Promise<Platform> {
   return {
     ports: localPorts({ directory: flags.directory, userData: flags.userData, files, clock }),
     paths: nodeDirectory(flags.directory),
+    isStateLost: false,
     machine: { name: flags.name, addresses: flags.addresses },
     sharedFiles: files,
     shareSockets: () => undefined,
@@ -149,9 +151,11 @@ function report(node: Node, state: State): void {
   }
   if (recovered.includes('staged'))
     node.events.emit({ code: 'config.applied', message: 'The staged configuration is in force.' })
-  if (recovered.includes('damaged') || state.book.damaged) {
+  const damaged = state.damaged()
+  if (damaged.length > 0 || state.book.damaged) {
+    const places = damaged.length > 0 ? damaged.join(', ') : 'the book of enrolments is gone'
     node.setFinding('state_damaged', {
-      message: 'a file on STATE was damaged and an older copy of it is used',
+      message: `damaged on STATE: ${places}; an older copy is used where there is one`,
       remedy: 'look at the configuration and the join credentials, and at the health of the disk',
     })
   }

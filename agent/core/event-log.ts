@@ -40,6 +40,7 @@ export class EventLog {
   #events: EventRecord[] = []
   #inFile = 0
   #last = 0
+  #damaged: readonly string[] = []
 
   constructor(options: {
     readonly files: FileSystem
@@ -62,6 +63,16 @@ export class EventLog {
   /** The smallest sequence number that is kept; one more than the last when nothing is. */
   get firstKept(): number {
     return this.#events[0]?.sequence ?? this.#last + 1
+  }
+
+  /** The last events, oldest first. */
+  get kept(): readonly EventRecord[] {
+    return this.#events
+  }
+
+  /** Paths of what stood in place of the files at the start; it was set aside. */
+  get damaged(): readonly string[] {
+    return this.#damaged
   }
 
   emit(draft: EventDraft): void {
@@ -112,8 +123,8 @@ export class EventLog {
   }
 
   #restore(): void {
-    const older = this.#parse(this.#files.read(`${this.#path}.older`))
-    const bytes = this.#files.read(this.#path)
+    const older = this.#parse(this.#read(`${this.#path}.older`))
+    const bytes = this.#read(this.#path)
     const current = this.#parse(bytes)
     // A torn last line gets its line feed, so that the next event begins a line of its own.
     if (bytes !== undefined && bytes.length > 0 && bytes.at(-1) !== 10)
@@ -127,6 +138,15 @@ export class EventLog {
       this.#events.push(event)
     }
     this.#events = this.#events.slice(-KEPT)
+  }
+
+  #read(path: string): Buffer | undefined {
+    const bytes = this.#files.read(path)
+    if (bytes !== 'damaged') return bytes
+    this.#damaged = [...this.#damaged, path]
+    this.#files.remove(`${path}.damaged`)
+    this.#files.rename(path, `${path}.damaged`)
+    return undefined
   }
 
   #parse(bytes: Buffer | undefined): EventRecord[] {

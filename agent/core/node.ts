@@ -10,7 +10,7 @@ import type { Log } from '#kit/log'
 import { Change } from './change.ts'
 import type { EventLog } from './event-log.ts'
 import type { HeldIdentity } from './identity/held.ts'
-import { inWords, mayEnter, type MachineState, type StepName } from './machine/state.ts'
+import { inWords, mayEnter, type Loss, type MachineState, type StepName } from './machine/state.ts'
 import { viewOf, type NodeView } from './node-view.ts'
 import type { BootInfo, Ports } from './ports.ts'
 import { before, inForce, type Committed, type Version } from './store/committed.ts'
@@ -34,6 +34,7 @@ export type NodeOptions = {
   readonly events: EventLog
   readonly configuration: JsonFile<Committed>
   readonly committed: Committed
+  readonly loss?: Loss | undefined
 }
 
 export class Node {
@@ -49,6 +50,7 @@ export class Node {
   #state: MachineState = { kind: 'booting', step: undefined }
   #committed: Committed
   #active: ActiveConfiguration | undefined
+  #loss: Loss | undefined
   #partial: NodeView | undefined
   #identity: HeldIdentity | undefined
   #sources: readonly SourceRecord[] = []
@@ -68,6 +70,7 @@ export class Node {
     this.events = options.events
     this.#file = options.configuration
     this.#committed = options.committed
+    this.#loss = options.loss
     this.#adopt()
   }
 
@@ -76,6 +79,10 @@ export class Node {
   }
   get committed(): Committed {
     return this.#committed
+  }
+  /** What of STATE is gone; a new configuration ends it, unless all of STATE is. */
+  get loss(): Loss | undefined {
+    return this.#loss
   }
   get active(): ActiveConfiguration | undefined {
     return this.#active
@@ -97,7 +104,7 @@ export class Node {
     return this.#findings
   }
   get name(): string {
-    return this.view?.name ?? this.machine.name
+    return this.view?.name ?? this.#identity?.commonName ?? this.machine.name
   }
 
   /** Authorities whose client certificates are accepted, in PEM; empty before the node knows any, and then nobody gets in. */
@@ -133,6 +140,7 @@ export class Node {
   commit(next: Committed): void {
     this.#file.write(next)
     this.#committed = next
+    if (this.#loss === 'configuration_lost') this.#loss = undefined
     this.#adopt()
     this.userDataDueAt = 0
     this.identityRetryAt = 0

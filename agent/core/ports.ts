@@ -130,6 +130,8 @@ export type Platform = {
   }
   /** What the machine is called and reached at, unless its configuration says otherwise. The addresses may change while core runs. */
   readonly machine: { readonly name: string; readonly addresses: readonly string[] }
+  /** Whether memory stands where STATE should be. */
+  readonly isStateLost: boolean
   /** Writes what gateway and trust read, so that they can. */
   readonly sharedFiles: FileSystem
   /** Called when both sockets are bound. */

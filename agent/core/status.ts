@@ -1,4 +1,5 @@
 import { MachineState as StateCode, NodeRole, type NodeStatus } from '#api'
+import { REMEDIES } from './machine/quarantine.ts'
 import type { MachineState } from './machine/state.ts'
 import type { NodeView } from './node-view.ts'
 import type { Node } from './node.ts'
@@ -59,14 +60,15 @@ export function stateCode(state: MachineState): StateCode {
   }
 }
 
+function quarantineFindings(state: MachineState): NodeStatus['findings'] {
+  if (state.kind !== 'quarantine') return []
+  const { code, reasons } = state
+  return reasons.map((message) => ({ code, message, remedy: REMEDIES[code] }))
+}
+
 function findingsOf(node: Node, services: readonly ServiceInfo[] | undefined): NodeStatus['findings'] {
-  const quarantine = node.state.kind === 'quarantine' ? node.state.reasons : []
   return [
-    ...quarantine.map((message) => ({
-      code: 'user_data',
-      message,
-      remedy: 'correct the user data, or apply a configuration',
-    })),
+    ...quarantineFindings(node.state),
     ...[...node.findings].map(([code, finding]) => ({
       code,
       message: finding.message,

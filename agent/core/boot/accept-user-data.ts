@@ -26,7 +26,7 @@ export function acceptUserData(node: Node, record: BootRecord, document: string)
   node.events.emit({
     code: 'config.applied',
     message: 'The user data is the configuration.',
-    details: { digest },
+    details: { digest, revision: String(node.committed.counter) },
   })
 }
 

@@ -8,6 +8,7 @@ import type { IdentityStore, NodeKey } from '../identity/identity-store.ts'
 import { classify, obtainCertificate } from '../identity/obtain.ts'
 import { publishIdentity } from '../identity/publish.ts'
 import type { Step } from '../machine/decide.ts'
+import { quarantineOf } from '../machine/quarantine.ts'
 import type { Executors } from '../machine/run.ts'
 import type { Node } from '../node.ts'
 import { viewOf } from '../node-view.ts'
@@ -106,7 +107,7 @@ export function createExecutors(options: ExecutorOptions): Executors {
     },
     enter: (step) => {
       if (step.state === 'running') node.enter({ kind: 'running' })
-      else node.enter({ kind: 'quarantine', reasons: [] })
+      else node.enter(quarantineOf(node.loss))
     },
   }
 }
@@ -158,6 +159,7 @@ function enterQuarantine(node: Node, delivered: Delivered): void {
   node.setPartial(delivered.partial === undefined ? undefined : viewOf(delivered.partial, node.machine))
   node.enter({
     kind: 'quarantine',
+    code: 'user_data',
     reasons: reasons.length > 0 ? reasons : ['there is no source of user data'],
   })
 }

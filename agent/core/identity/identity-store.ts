@@ -31,6 +31,11 @@ export class IdentityStore {
     this.#certificate = new JsonFile(files, join(directory, 'certificate.json'), certificateSchema)
   }
 
+  /** Paths of what was found damaged when it was read. */
+  get damaged(): readonly string[] {
+    return [...this.#key.damaged, ...this.#certificate.damaged]
+  }
+
   /** Returns the node's key, which is durable before it is used for the first time. */
   async key(): Promise<NodeKey> {
     const stored = this.#key.read()

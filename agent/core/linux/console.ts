@@ -6,7 +6,8 @@
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import type { WatchedNode } from '../ports.ts'
-import { inWords } from '../machine/state.ts'
+import { REMEDIES } from '../machine/quarantine.ts'
+import { inWords, type MachineState } from '../machine/state.ts'
 
 const CONSOLES: readonly string[] = ['/dev/console', '/dev/tty1']
 const MAX_LINES = 12
@@ -36,16 +37,19 @@ export function hostConsole(paths: readonly string[] = CONSOLES): ConsoleWriter 
 export function consoleText(node: WatchedNode, options: { readonly version: string }): string {
   const { addresses } = node.machine
   const state = node.state
-  const reasons = state.kind === 'quarantine' ? state.reasons : []
   const lines = [
     `Stele ${options.version}  ${node.name}  ${inWords(state)}`,
     addresses.length === 0 ? 'no address yet' : `addresses ${addresses.join(' ')}`,
-    ...reasons.map((reason) => `stuck: ${reason}`),
+    ...(state.kind === 'quarantine' ? stuckLines(state) : []),
     ...[...node.findings.values()].map(({ message, remedy }) => `attention: ${message} (${remedy})`),
   ]
   const shown = lines.slice(0, MAX_LINES)
   if (lines.length > shown.length) shown.push(`and ${lines.length - shown.length} more: see the status`)
   return shown.map((line) => `stele: ${printable(line)}\r\n`).join('')
+}
+
+function stuckLines({ code, reasons }: Extract<MachineState, { kind: 'quarantine' }>): readonly string[] {
+  return [...reasons.map((reason) => `stuck: ${reason}`), `fix: ${REMEDIES[code]}`]
 }
 
 /** Printable ASCII alone, of bounded width. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '#kit/clock'
 import type { Log } from '#kit/log'
 import type { Platform, WatchedNode } from '../ports.ts'
-import type { FileSystem } from '../store/file-system.ts'
+import { stateFileSystem, type FileSystem } from '../store/file-system.ts'
 import { JsonFile } from '../store/json-file.ts'
 import { accountsIn, groupOf } from './account.ts'
 import { currentAddresses, lastKnown, waitForAddress } from './address.ts'
@@ -21,6 +21,7 @@ import { hostPrograms, type Programs } from './run.ts'
 import { hostSeeds, readMetaData, type SeedPort } from './seed-disk.ts'
 import { systemdServices } from './service.ts'
 import { makeSharedFolders, shareSocket, sharingFiles } from './share.ts'
+import { isStateLost } from './state-disk.ts'
 import { userDataSources } from './user-data.ts'
 
 export type LinuxOptions = {
@@ -72,7 +73,7 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
   const addresses = options.addresses.length > 0 ? () => options.addresses : lastKnown(currentAddresses)
   await waitForAddress({ addresses, limitMs: ADDRESS_WAIT_MS, clock, signal })
   const name = await keptName(
-    new JsonFile(files, join(directory, 'boot', 'machine.json'), machineSchema),
+    new JsonFile(stateFileSystem, join(directory, 'boot', 'machine.json'), machineSchema),
     () => findName(options.name, facts, seeds, { log, signal }),
   )
   const refused = { settings: [] as readonly string[], onChange: () => undefined as void }
@@ -92,6 +93,7 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
       userData: userDataSources({ ...facts, flags: options.userData, seeds, clock }),
     },
     paths,
+    isStateLost: isStateLost(textOf('/proc/self/mountinfo'), directory),
     // Asked each time: a lease may bring another address, and the certificate then follows.
     machine: {
       name,

@@ -12,6 +12,8 @@ export type Snapshot = {
   readonly state: MachineState
   readonly configuration:
     | { readonly kind: 'none' }
+    /** There was one, and STATE no longer has it: user data is not read, for it is not what this node was. */
+    | { readonly kind: 'lost' }
     /** The user data is broken, but its NodeConfig alone names a node CA and its key. */
     | { readonly kind: 'partial' }
     | { readonly kind: 'known'; readonly controlPlane: boolean; readonly revision: number }
@@ -51,8 +53,18 @@ const NEVER = Number.POSITIVE_INFINITY
 export function decide(seen: Snapshot): Step {
   if (seen.state.kind === 'rebooting' || seen.state.kind === 'stopping') return { kind: 'wait', until: NEVER }
   if (seen.trialUntil !== undefined && seen.now >= seen.trialUntil) return { kind: 'revert-trial' }
+  if (seen.configuration.kind === 'lost') return lost(seen)
   if (seen.configuration.kind !== 'known') return unconfigured(seen, seen.configuration.kind === 'partial')
   return configured(seen, seen.configuration)
+}
+
+/** Serves administrators with the certificate that is there, and makes none. */
+function lost(seen: Snapshot): Step {
+  const { identity, now, state } = seen
+  const usable = identity.kind === 'held' && now < identity.expiresAt
+  if (usable && seen.publishedSerial !== identity.serial) return { kind: 'publish-identity' }
+  if (state.kind !== 'quarantine') return { kind: 'enter', state: 'quarantine' }
+  return { kind: 'wait', until: NEVER }
 }
 
 function unconfigured(seen: Snapshot, partial: boolean): Step {

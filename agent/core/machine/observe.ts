@@ -24,6 +24,7 @@ function configurationOf(node: Node): Snapshot['configuration'] {
       node.active.view.role === 'control-plane' && node.active.view.authorityKey !== undefined
     return { kind: 'known', controlPlane, revision: node.active.version.revision }
   }
+  if (node.loss !== undefined) return { kind: 'lost' }
   return { kind: node.partial === undefined ? 'none' : 'partial' }
 }
 

@@ -9,12 +9,21 @@ export type StepName =
   | 'start-trust'
   | 'enter'
 
+/** What of STATE is gone, so that core must not go on as if the node were new. */
+export type Loss = 'state_lost' | 'configuration_lost'
+/** `user_data`: absent or unusable. */
+export type QuarantineCode = 'user_data' | Loss
+
 export type MachineState =
   /** `step` is what the boot sequence does now; undefined while it waits. */
   | { readonly kind: 'booting'; readonly step: StepName | undefined }
   | { readonly kind: 'running' }
-  /** User data is absent or unusable; `reasons` say why, with positions and without values. */
-  | { readonly kind: 'quarantine'; readonly reasons: readonly string[] }
+  /** Nothing to go on with: `reasons` say why, with positions and without values. */
+  | {
+      readonly kind: 'quarantine'
+      readonly code: QuarantineCode
+      readonly reasons: readonly string[]
+    }
   | { readonly kind: 'rebooting'; readonly operationId: string; readonly forced: boolean }
   | { readonly kind: 'stopping'; readonly operationId: string; readonly forced: boolean }
 

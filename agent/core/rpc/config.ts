@@ -16,7 +16,7 @@ import { inWords } from '../machine/state.ts'
 import type { Node } from '../node.ts'
 import type { Operations } from '../operation.ts'
 import { before, inForce, staged, type Version } from '../store/committed.ts'
-import { operationCall, requireKnown, requireUp, type AgentContext } from './context.ts'
+import { operationCall, requireKnown, requireState, requireUp, type AgentContext } from './context.ts'
 
 const MAX_DOCUMENT = 1024 * 1024
 const TRY_DEFAULT_MS = 60_000
@@ -65,6 +65,7 @@ function apply(options: ConfigOptions, request: ApplyRequest, context: AgentCont
   const { node, operations } = options
   requireKnown(request.mode, ApplyMode, 'mode')
   requireSize(request.document)
+  requireState(node)
   const codec = ConfigServiceService.apply
   const call = operationCall(
     context,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { RpcFault, type CallContext, type Identity } from '#rpc'
+import { REASONS, REMEDIES } from '../machine/quarantine.ts'
 import { inWords, isGoingDown } from '../machine/state.ts'
 import type { ActiveConfiguration, Node } from '../node.ts'
 import type { OperationCall } from '../operation.ts'
@@ -13,6 +14,12 @@ export function requireUp(node: Node): void {
   throw new RpcFault('failed_precondition', 'machine_going_down', `the machine is ${inWords(node.state)}`, {
     hint: 'try again when it is back',
   })
+}
+
+/** Throws FAILED_PRECONDITION while memory stands in for STATE: what would be accepted now would be gone at the next boot. */
+export function requireState(node: Node): void {
+  if (node.loss !== 'state_lost') return
+  throw new RpcFault('failed_precondition', 'state_lost', REASONS.state_lost, { hint: REMEDIES.state_lost })
 }
 
 /** Returns the configuration in force; throws FAILED_PRECONDITION, with the state of the machine, when there is none. */

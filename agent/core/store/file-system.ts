@@ -1,8 +1,11 @@
 import {
   closeSync,
+  constants,
   existsSync,
   fchmodSync,
+  fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -18,8 +21,11 @@ import { dirname } from 'node:path'
  * All are synchronous: state files are small, and a step that cannot be interleaved is a step that cannot be raced.
  */
 export type FileSystem = {
-  /** Returns the whole file, or undefined when there is none. */
-  read(path: string): Buffer | undefined
+  /**
+   * Returns the whole file, undefined when there is none, or `damaged` when what is there is no file (a folder, a link, a pipe) or the disk does
+   * not give it.
+   */
+  read(path: string): Buffer | undefined | 'damaged'
   /** Creates or truncates the file and writes all of it. */
   write(path: string, data: string | Buffer, mode: number): void
   /** Adds to the end of the file, which is made when absent, and makes it durable. */
@@ -31,12 +37,17 @@ export type FileSystem = {
   makeDirectory(path: string, mode: number): void
 }
 
+/** A folder (EISDIR), a link (ELOOP), a socket (ENXIO), a file in place of the folder (ENOTDIR); bad blocks (EIO, and ext4's EUCLEAN, EBADMSG). */
+const DAMAGE: readonly string[] = ['EISDIR', 'ELOOP', 'ENXIO', 'ENOTDIR', 'EIO', 'EUCLEAN', 'EBADMSG']
+
 export const diskFileSystem: FileSystem = {
   read: (path) => {
     try {
-      return readFileSync(path)
+      return readRegular(path)
     } catch (error) {
-      if (isAbsent(error)) return undefined
+      const code = codeOf(error)
+      if (code === 'ENOENT') return undefined
+      if (DAMAGE.includes(code)) return 'damaged'
       throw error
     }
   },
@@ -60,8 +71,45 @@ export const diskFileSystem: FileSystem = {
   },
 }
 
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+/**
+ * The same for the files of core on STATE, which nobody else writes: what is no file in the place of one, or no folder in the place of one, is
+ * damage. It is set aside, under the name with `.damaged`, as soon as core writes there.
+ */
+export const stateFileSystem: FileSystem = {
+  ...diskFileSystem,
+  rename: (from, to) => {
+    if (isFolder(to)) setAside(to)
+    renameSync(from, to)
+  },
+  remove: (path) => rmSync(path, { force: true, recursive: true }),
+  makeDirectory: (path, mode) => {
+    const present = lstatSync(path, { throwIfNoEntry: false })
+    if (present !== undefined && !present.isDirectory()) setAside(path)
+    mkdirSync(path, { recursive: true, mode })
+  },
+}
+
+/** Links are not followed, and a pipe without a writer does not make core wait. */
+function readRegular(path: string): Buffer | 'damaged' {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    return fstatSync(descriptor).isFile() ? readFileSync(descriptor) : 'damaged'
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function setAside(path: string): void {
+  rmSync(`${path}.damaged`, { force: true, recursive: true })
+  renameSync(path, `${path}.damaged`)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 function withFile(path: string, flags: string, mode: number, act: (descriptor: number) => void): void {

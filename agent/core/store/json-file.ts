@@ -24,6 +24,7 @@ export class JsonFile<T> {
   readonly #path: string
   readonly #schema: z.ZodType<T>
   #currentIsGood = false
+  #damaged: readonly string[] = []
 
   constructor(files: FileSystem, path: string, schema: z.ZodType<T>) {
     this.#files = files
@@ -32,11 +33,19 @@ export class JsonFile<T> {
     files.makeDirectory(dirname(path), 0o700)
   }
 
+  /** Paths of the copies that the last `read` found damaged. */
+  get damaged(): readonly string[] {
+    return this.#damaged
+  }
+
   read(): Stored<T> {
-    const current = this.#load(this.#path)
+    const [path, older] = [this.#path, `${this.#path}.previous`]
+    const current = this.#load(path)
     this.#currentIsGood = current.kind === 'good'
+    this.#damaged = current.kind === 'damaged' ? [path] : []
     if (current.kind === 'good') return { kind: 'current', value: current.value }
-    const previous = this.#load(`${this.#path}.previous`)
+    const previous = this.#load(older)
+    if (previous.kind === 'damaged') this.#damaged = [...this.#damaged, older]
     if (previous.kind === 'good') {
       // No current file at all is a write that was interrupted between its two renames: the old value is the one in force.
       return { kind: current.kind === 'absent' ? 'current' : 'previous', value: previous.value }
@@ -60,6 +69,7 @@ export class JsonFile<T> {
   #load(path: string): { kind: 'good'; value: T } | { kind: 'absent' | 'damaged' } {
     const bytes = this.#files.read(path)
     if (bytes === undefined) return { kind: 'absent' }
+    if (bytes === 'damaged') return { kind: 'damaged' }
     try {
       const envelope = envelopeSchema.parse(JSON.parse(bytes.toString('utf8')))
       if (digestOf(JSON.stringify(envelope.value)) !== envelope.digest) return { kind: 'damaged' }

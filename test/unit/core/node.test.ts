@@ -40,7 +40,7 @@ describe('Node', () => {
     const node = make()
     node.setStep('apply-host')
     expect(node.events.lastSequence).toBe(0)
-    expect(node.enter({ kind: 'quarantine', reasons: ['why'] }, 'op')).toBe(true)
+    expect(node.enter({ kind: 'quarantine', code: 'user_data', reasons: ['why'] }, 'op')).toBe(true)
     expect(node.events.lastSequence).toBe(1)
     expect(node.enter({ kind: 'booting', step: undefined })).toBe(true)
   })
@@ -51,7 +51,7 @@ describe('Node', () => {
 
   it('always has a status (BR-066)', () => {
     const node = make()
-    node.enter({ kind: 'quarantine', reasons: ['there is no source of user data'] })
+    node.enter({ kind: 'quarantine', code: 'user_data', reasons: ['there is no source of user data'] })
     expect(statusOf(node, undefined)).toMatchObject({
       node: 'n-1',
       configRevision: 0n,

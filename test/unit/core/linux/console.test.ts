@@ -27,7 +27,7 @@ describe('consoleText', () => {
     const text = consoleText(
       node({
         machine: { addresses: [] },
-        state: { kind: 'quarantine', reasons: ['no configuration delivered by nocloud'] },
+        state: { kind: 'quarantine', code: 'user_data', reasons: ['no configuration delivered by nocloud'] },
         findings: new Map([['x', { message: 'a file was damaged', remedy: 'look at the disk' }]]),
       }),
       { version: '1' },
@@ -42,6 +42,7 @@ describe('consoleText', () => {
       node({
         state: {
           kind: 'quarantine',
+          code: 'user_data',
           reasons: [
             '\u001b[2J\u009b1m\r\nstele: all is well',
             'x'.repeat(500),
@@ -69,7 +70,7 @@ describe('showOnConsole', () => {
       monotonic: () => 0,
       sleep: async () => {
         sleeps += 1
-        if (sleeps === 2) state = { kind: 'quarantine', reasons: [] }
+        if (sleeps === 2) state = { kind: 'quarantine', code: 'user_data', reasons: [] }
         if (sleeps === 3) stop.abort(new Error('done'))
         change.notify()
       },

@@ -41,7 +41,7 @@ describe('decide', () => {
   it('goes into quarantine when user data gave nothing, and waits for the next reading', () => {
     const empty = { ...fresh, userDataDueAt: NOW + 5_000 }
     expect(decide(empty)).toEqual({ kind: 'enter', state: 'quarantine' })
-    expect(decide({ ...empty, state: { kind: 'quarantine', reasons: [] } })).toEqual({
+    expect(decide({ ...empty, state: { kind: 'quarantine', code: 'user_data', reasons: [] } })).toEqual({
       kind: 'wait',
       until: NOW + 5_000,
     })
@@ -157,7 +157,10 @@ function done(seen: Snapshot, step: Step): Snapshot {
     case 'enter':
       return {
         ...seen,
-        state: step.state === 'running' ? { kind: 'running' } : { kind: 'quarantine', reasons: [] },
+        state:
+          step.state === 'running'
+            ? { kind: 'running' }
+            : { kind: 'quarantine', code: 'user_data', reasons: [] },
       }
     case 'wait':
       return seen
@@ -169,7 +172,7 @@ function snapshots(): fc.Arbitrary<Snapshot> {
   const state = fc.constantFrom<MachineState>(
     { kind: 'booting', step: undefined },
     { kind: 'running' },
-    { kind: 'quarantine', reasons: [] },
+    { kind: 'quarantine', code: 'user_data', reasons: [] },
     { kind: 'stopping', operationId: '', forced: true },
   )
   return fc.record({

@@ -40,7 +40,11 @@ describe('runMachine', () => {
       'read-user-data': () => {
         calls += 1
         if (calls < 3) throw new Error('flaky')
-        snapshot = { ...snapshot, state: { kind: 'quarantine', reasons: [] }, userDataDueAt: 1_000_000 }
+        snapshot = {
+          ...snapshot,
+          state: { kind: 'quarantine', code: 'user_data', reasons: [] },
+          userDataDueAt: 1_000_000,
+        }
       },
     }
     const clock = {
@@ -69,7 +73,11 @@ describe('runMachine', () => {
   it('wakes from a wait when something changes', async () => {
     const stop = new AbortController()
     const change = new Change()
-    let snapshot: Snapshot = { ...base, state: { kind: 'quarantine', reasons: [] }, userDataDueAt: 1_000_000 }
+    let snapshot: Snapshot = {
+      ...base,
+      state: { kind: 'quarantine', code: 'user_data', reasons: [] },
+      userDataDueAt: 1_000_000,
+    }
     const clock = {
       now: () => new Date(10),
       monotonic: () => 0,

@@ -3,7 +3,7 @@ import { inWords, isGoingDown, mayEnter, type MachineState } from '../../../../a
 
 const booting: MachineState = { kind: 'booting', step: undefined }
 const running: MachineState = { kind: 'running' }
-const quarantine: MachineState = { kind: 'quarantine', reasons: ['why'] }
+const quarantine: MachineState = { kind: 'quarantine', code: 'user_data', reasons: ['why'] }
 const orderly: MachineState = { kind: 'rebooting', operationId: 'a', forced: false }
 const forced: MachineState = { kind: 'rebooting', operationId: 'b', forced: true }
 const stopping: MachineState = { kind: 'stopping', operationId: 'c', forced: false }

@@ -1,0 +1,84 @@
+/** STATE that is damaged: what preen can mend is mended, and what it cannot is told and left as it is. Needs an image and QEMU. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ClientTls } from '#rpc'
+import type { Machine } from '../../agent/cli/machine/machine.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { GATEWAY, makeCluster, nodeKey, ready } from './cluster.ts'
+import { destroy, digestOfRegions, partitionOf, superblocksOf } from './state-partition.ts'
+import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+
+const name = 'cp-1'
+const STUCK = /^stele: stuck: STATE cannot be mounted/
+let folder: string
+let disk: string
+let userData: string
+let tls: ClientTls
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'node-'))
+  disk = join(folder, `${name}.disk`)
+  const cluster = await makeCluster(['10.0.2.15:50001'])
+  userData = cluster.userDataOf(name)
+  tls = await cluster.tlsFor(name)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function start(): Promise<Machine> {
+  const needs = { boot: 'kernel', name, folder, ports: [GATEWAY], userData } as const
+  return startQemu(imageUnderTest(), toolsUnderTest(), needs)
+}
+
+/** Waits until the node says that it is stuck; everything that it said of itself. */
+async function stuck(machine: Machine): Promise<string> {
+  await machine.console.waitFor(STUCK, { deadlineMs: BOOT_MS })
+  await machine.console.waitFor(/^stele: fix: /, { deadlineMs: BOOT_MS })
+  return machine.console.lines().join('\n')
+}
+
+describe('STATE', () => {
+  let first: { readonly key: string; readonly digest: string }
+  const identity = async (machine: Machine) => {
+    const status = await ready(machine, tls)
+    return { key: await nodeKey(machine, tls), digest: status.configDigest }
+  }
+
+  it('is replayed after a power cut, and the node is the same one', { timeout: 3 * BOOT_MS }, async () => {
+    {
+      await using machine = await start()
+      first = await identity(machine)
+      await machine.powerCut()
+    }
+    await using machine = await start()
+    expect(await identity(machine)).toEqual(first)
+  })
+
+  it(
+    'without its superblock is mended from a copy by the check at boot',
+    { timeout: 2 * BOOT_MS },
+    async () => {
+      destroy(disk, superblocksOf(partitionOf(disk)).slice(0, 1))
+      await using machine = await start()
+      expect(await identity(machine)).toEqual(first)
+    },
+  )
+
+  it(
+    'that cannot be mounted is told, boot after boot, and stays as it is: nothing is formatted, enrolled or taken from user data',
+    { timeout: 3 * BOOT_MS },
+    async () => {
+      const regions = superblocksOf(partitionOf(disk))
+      destroy(disk, regions)
+      const before = digestOfRegions(disk, regions)
+      for (const boot of [1, 2]) {
+        await using machine = await start()
+        const said = await stuck(machine)
+        expect(said, `boot ${boot}`).toMatch(/stele: Stele \S+ {2}\S+ {2}in quarantine/)
+        expect(said).not.toMatch(/running|login:|emergency/i)
+        await machine.powerCut()
+        expect(digestOfRegions(disk, regions)).toBe(before)
+      }
+    },
+  )
+})
