@@ -1,5 +1,6 @@
 /**
- * `npm run bench [-- --seconds N] [--json FILE]`: figures of this machine in this run. Only ratios may be compared between machines.
+ * `npm run bench [-- --seconds N] [--json FILE] [--image DIR | --no-image] [--no-calls]`: figures of this machine in this run. Only ratios may be
+ * compared between machines. The part of the image boots it, and needs what `npm run image` needs.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Lifetime } from '#kit/lifetime'
 import { raise, type RaisedCluster } from '../../agent/cli/cluster/raise.ts'
+import { openImage } from '../../agent/cli/machine/image.ts'
+import { findTools } from '../../agent/cli/machine/tool.ts'
 import { benchCalls } from './call.bench.ts'
+import { benchImage } from './image.bench.ts'
 import { median, Report } from './measure.ts'
 import { benchPki } from './pki.bench.ts'
 import { residentMegabytes } from './daemon.ts'
@@ -18,18 +22,31 @@ const bundles = join(root, '.build')
 const START_RUNS = 5
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '3' }, json: { type: 'string' } },
+  options: {
+    seconds: { type: 'string', default: '3' },
+    json: { type: 'string' },
+    image: { type: 'string', default: join(root, '.build/image') },
+    'no-image': { type: 'boolean', default: false },
+    'no-calls': { type: 'boolean', default: false },
+  },
 })
 const seconds = Number(values.seconds)
 if (!(seconds > 0)) throw new Error('--seconds takes a number above 0')
+// Before anything long begins: a missing image is told at once.
+const image = values['no-image'] ? undefined : openImage(values.image)
 
-execFileSync(process.execPath, [join(root, 'images/bundle.ts')], { stdio: 'inherit' })
+if (!values['no-calls'])
+  execFileSync(process.execPath, [join(root, 'images/bundle.ts')], { stdio: 'inherit' })
 const report = new Report((line) => process.stdout.write(`${line}\n`))
 process.stdout.write(
   `${new Date().toISOString()}  Node ${process.version}  ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}\n`,
 )
-await benchPki(report, seconds)
-await benchCluster()
+if (!values['no-calls']) {
+  await benchPki(report, seconds)
+  await benchCluster()
+}
+if (image !== undefined)
+  await benchImage({ report, image, tools: findTools(join(root, '.cache/images/tools')) })
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report.rows, null, 2)}\n`)
 
 async function benchCluster(): Promise<void> {
