@@ -40,11 +40,16 @@ export function superblocksOf(partition: Region): readonly Region[] {
   }))
 }
 
-/** Writes bytes there that are nothing. */
-export function destroy(disk: string, regions: readonly Region[]): void {
-  const handle = openSync(disk, 'r+')
-  for (const { offset, length } of regions) writeSync(handle, Buffer.alloc(length, 0xa5), 0, length, offset)
-  closeSync(handle)
+/** Writes bytes there that are nothing. Returns what puts back what was there. */
+export function destroy(disk: string, regions: readonly Region[]): () => void {
+  const before = regions.map((region) => readAt(disk, region))
+  const write = (bytesOf: (index: number) => Buffer) => {
+    const handle = openSync(disk, 'r+')
+    regions.forEach(({ offset, length }, index) => writeSync(handle, bytesOf(index), 0, length, offset))
+    closeSync(handle)
+  }
+  write((index) => Buffer.alloc(before[index]?.length ?? 0, 0xa5))
+  return () => write((index) => before[index] ?? Buffer.alloc(0))
 }
 
 /** SHA-256 of all the regions. */
