@@ -18,17 +18,13 @@ import {
   writeFileSync,
   type Stats,
 } from 'node:fs'
-import { basename, dirname, join, matchesGlob, normalize } from 'node:path'
+import { dirname, join, matchesGlob, normalize } from 'node:path'
+import { isLibrary } from '#kit/program-name'
 import { readElf, type Elf } from './elf.ts'
 
 export type Entry = { readonly path: string; readonly stats: Stats }
 
-const LIBRARY = /\.so(\.|$)/
-
-/** True for the name of a shared library; `.socket` is none. */
-export function isLibrary(path: string): boolean {
-  return LIBRARY.test(basename(path))
-}
+export { isLibrary }
 
 export class Tree {
   readonly folder: string

@@ -2,6 +2,7 @@
 import { ConfigServiceService } from './gen/stele/agent/v1/config.ts'
 import { CredentialServiceService } from './gen/stele/agent/v1/credential.ts'
 import { EventServiceService } from './gen/stele/agent/v1/event.ts'
+import { IntegrityServiceService } from './gen/stele/agent/v1/integrity.ts'
 import { LogServiceService } from './gen/stele/agent/v1/log.ts'
 import { ResourceServiceService } from './gen/stele/agent/v1/resource.ts'
 import { ServiceServiceService } from './gen/stele/agent/v1/service.ts'
@@ -16,6 +17,7 @@ export const agentServices = {
   config: ConfigServiceService,
   service: ServiceServiceService,
   resource: ResourceServiceService,
+  integrity: IntegrityServiceService,
   log: LogServiceService,
   event: EventServiceService,
   credential: CredentialServiceService,
@@ -28,6 +30,7 @@ export {
   ConfigServiceService,
   CredentialServiceService,
   EventServiceService,
+  IntegrityServiceService,
   LogServiceService,
   ResourceServiceService,
   ServiceServiceService,
@@ -76,6 +79,19 @@ export {
   type LogsRequest,
   type LogsResponse,
 } from './gen/stele/agent/v1/log.ts'
+export {
+  type ConfinedProcess,
+  type GetIntegrityRequest,
+  type GetIntegrityResponse,
+  type KernelProtection,
+  type ListeningSocket,
+  type Probe,
+  type ProgramInventory,
+  type RootMount,
+  type UnitExposure,
+  type UnknownPart,
+  type VerityRoot,
+} from './gen/stele/agent/v1/integrity.ts'
 export {
   type BootPhase,
   type FileSystemUse,

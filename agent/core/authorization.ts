@@ -30,6 +30,7 @@ export const authorization: Readonly<Record<string, Row>> = {
   '/stele.agent.v1.ServiceService/Get': READ,
   '/stele.agent.v1.ServiceService/Restart': OPERATE,
   '/stele.agent.v1.ResourceService/Get': READ,
+  '/stele.agent.v1.IntegrityService/GetIntegrity': READ,
   '/stele.agent.v1.LogService/Logs': READ,
   '/stele.agent.v1.LogService/KernelLog': READ,
   '/stele.agent.v1.EventService/Watch': READ,

@@ -79,6 +79,69 @@ export type ResourcePort = {
   measure(services: readonly ServiceInfo[], options: Waiting): Promise<ResourceUse>
 }
 
+/** A part that could not be read, and why. */
+export type Unreadable = { readonly part: IntegrityPart; readonly reason: string }
+export type RootMount = {
+  readonly path: string
+  readonly type: string
+  readonly source: string
+  readonly fileSystemReadOnly: boolean
+  readonly mountReadOnly: boolean
+}
+export type VerityRoot = {
+  readonly name: string
+  readonly algorithm: string
+  readonly rootHash: string
+  readonly intact: boolean
+}
+/** `error` is empty when what had to be refused succeeded. */
+export type Probe = { readonly action: 'create' | 'remount'; readonly path: string; readonly error: string }
+export type KernelProtection = {
+  readonly lockdown: string
+  readonly modulesSigned: boolean
+  readonly secureBoot: boolean | undefined
+}
+export type ProgramInventory = {
+  readonly executables: readonly string[]
+  readonly scripts: readonly string[]
+  readonly interpreters: readonly string[]
+  readonly packageManagers: readonly string[]
+  readonly setuid: readonly string[]
+}
+export type ConfinedProcess = {
+  readonly unit: string
+  readonly pid: number
+  readonly uid: number
+  readonly effective: readonly string[]
+  readonly permitted: readonly string[]
+  readonly bounding: readonly string[]
+  readonly noNewPrivileges: boolean
+  readonly systemCallsFiltered: boolean
+}
+export type ListeningSocket = {
+  readonly protocol: string
+  readonly address: string
+  readonly port: number
+  readonly unit: string
+}
+export type UnitExposure = { readonly unit: string; readonly tenths: number }
+/** A part that could not be read is absent here and stands in `unknowns`. */
+export type IntegrityReport = {
+  readonly mounts?: readonly RootMount[]
+  readonly verity?: VerityRoot
+  readonly probes?: readonly Probe[]
+  readonly kernel?: KernelProtection
+  readonly programs?: ProgramInventory
+  readonly processes?: readonly ConfinedProcess[]
+  readonly sockets?: readonly ListeningSocket[]
+  readonly exposures?: readonly UnitExposure[]
+}
+export type IntegrityPart = keyof IntegrityReport
+export type IntegrityPort = {
+  /** Measures what the node is now. Throws RpcFault `integrity_unsupported` where there is nothing verified to measure. */
+  measure(options: Waiting): Promise<IntegrityReport & { readonly unknowns: readonly Unreadable[] }>
+}
+
 export type SourceContent =
   { readonly kind: 'absent' } | { readonly kind: 'data'; readonly bytes: Buffer; readonly file: string }
 export type UserDataSource = {
@@ -103,6 +166,7 @@ export type Ports = {
   readonly power: PowerPort
   readonly boot: BootPort
   readonly resources: ResourcePort
+  readonly integrity: IntegrityPort
   readonly logs: LogPort
   readonly host: HostPort
   readonly userData: readonly UserDataSource[]

@@ -7,6 +7,7 @@ import {
   ConfigServiceService,
   CredentialServiceService,
   EventServiceService,
+  IntegrityServiceService,
   LogServiceService,
   ResourceServiceService,
   ServiceServiceService,
@@ -24,6 +25,7 @@ import type { Power } from './power.ts'
 import { configHandlers } from './rpc/config.ts'
 import { credentialHandlers } from './rpc/credential.ts'
 import { eventHandlers } from './rpc/event.ts'
+import { integrityHandlers } from './rpc/integrity.ts'
 import { logHandlers } from './rpc/log.ts'
 import { resourceHandlers } from './rpc/resource.ts'
 import { serviceHandlers } from './rpc/service.ts'
@@ -68,6 +70,7 @@ export function agentDoor(parts: ServeParts): readonly Implemented[] {
     implement(ConfigServiceService, configHandlers({ node, operations }), options),
     implement(ServiceServiceService, serviceHandlers({ node, operations }), options),
     implement(ResourceServiceService, resourceHandlers(node), options),
+    implement(IntegrityServiceService, integrityHandlers(node), options),
     implement(LogServiceService, logHandlers(node), options),
     implement(EventServiceService, eventHandlers(events), options),
     implement(CredentialServiceService, credentialHandlers({ node, book, operations }), options),

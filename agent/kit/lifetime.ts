@@ -17,6 +17,21 @@ export function withDeadline(
   return Object.assign(controller.signal, { dispose })
 }
 
+/** Resolves as the work does, or rejects with the signal's reason when it aborts first; the work goes on. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort: () => void = () => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    // The reason is whatever the caller gave: an Error everywhere in this project.
+    abort = () => reject(signal.reason as Error)
+  })
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 /** Things that were started, closed in reverse order; each gets the chance to close even when another fails. */
 export class Lifetime implements AsyncDisposable {
   readonly #closers: (() => Promise<void> | void)[] = []

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isInterpreter, isPackageManager } from '#kit/program-name'
 import { ImageFault } from '../fault.ts'
 import type { StepContext } from '../run.ts'
 import { isLibrary, Tree } from '../tree.ts'
@@ -46,10 +47,6 @@ const reportSchema = z.object({
   interpreters: z.array(z.string()),
   ports: z.array(z.number()),
 })
-
-/** Names under which a shell or an interpreter of a language is installed, with or without a version. */
-const INTERPRETER =
-  /^(ba|da|a|z|k|mk|c|tc|fi|rba)?sh[\d.]*$|^(busybox|toybox|perl|python|ruby|lua|luajit|tclsh|php|node|deno|bun|guile|gawk|mawk|awk|ash|nu|pwsh|dc|ed)[\d.]*$/
 
 /** Greatest exposure that `systemd-analyze security` may give to a daemon that strangers can reach, times ten. */
 const EXPOSURE_LIMIT = 20
@@ -123,7 +120,7 @@ export function look(tree: Tree): RootReport {
     setuid: files.filter(({ stats }) => (stats.mode & 0o6000) !== 0).map(({ path }) => path),
     interpreters: programs
       .map(({ path }) => path)
-      .filter((path) => INTERPRETER.test(path.replace(/^.*\//, ''))),
+      .filter((path) => isInterpreter(path) || isPackageManager(path)),
     ports: listening(tree),
   }
 }

@@ -12,6 +12,7 @@ import { currentAddresses, lastKnown, waitForAddress } from './address.ts'
 import { kernelBoot } from './boot.ts'
 import { consoleText, hostConsole, type ConsoleWriter } from './console.ts'
 import { linuxHost } from './host.ts'
+import { linuxIntegrity } from './integrity/measure.ts'
 import { journalLogs } from './journal.ts'
 import { kernelArguments, noCloudHints } from './kernel-argument.ts'
 import { chooseName, keptName, machineSchema, nameInMetaData } from './name.ts'
@@ -88,6 +89,7 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
       power: hostPower({ programs, sysrq: openSysrq(), clock, log }),
       boot,
       resources: linuxResources({ programs }),
+      integrity: linuxIntegrity({ programs }),
       logs: journalLogs({ programs, bootId, audit: join(directory, 'log'), clock }),
       host: linuxHost({ files, onRefused }),
       userData: userDataSources({ ...facts, flags: options.userData, seeds, clock }),

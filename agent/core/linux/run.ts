@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { LinuxFault } from './fault.ts'
 
-export type ProgramName = 'systemctl' | 'journalctl' | 'mount' | 'umount'
+export type ProgramName = 'systemctl' | 'journalctl' | 'mount' | 'umount' | 'dmsetup' | 'systemd-analyze'
 
 export type Programs = {
   /** Where the program is, or undefined when the host has none. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Clock } from '#kit/clock'
+import { unlessAborted } from '#kit/lifetime'
 import { RpcFault } from '#rpc'
 import type { BootPort, ServiceInfo, ServicePort, ServiceStateName } from '../ports.ts'
 import { LinuxFault } from './fault.ts'
@@ -162,18 +163,4 @@ function unitOf(name: string): string {
   if (found === undefined)
     throw new RpcFault('not_found', 'service_unknown', 'there is no service of that name')
   return found.unit
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort: () => void = () => undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    // The reason is whatever the caller gave: an Error everywhere in this project.
-    abort = () => reject(signal.reason as Error)
-  })
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }

@@ -1,6 +1,15 @@
 /** What is mounted where core keeps its state. Pure. */
 
-export type MountedAt = { readonly mountPoint: string; readonly type: string; readonly source: string }
+export type MountedAt = {
+  readonly mountPoint: string
+  readonly type: string
+  readonly source: string
+  /** MAJOR:MINOR of the device. */
+  readonly device: string
+  /** Options of the mount, and those of the file system under all its mounts. */
+  readonly options: readonly string[]
+  readonly fileSystemOptions: readonly string[]
+}
 
 /**
  * Returns the mount that holds `path`, from the text of /proc/self/mountinfo (proc_pid_mountinfo(5)): of the mount points on its way the longest, and
@@ -22,10 +31,18 @@ export function isStateLost(mountinfo: string, directory: string): boolean {
 
 function parseLine(line: string): readonly MountedAt[] {
   // Optional fields end with a lone hyphen.
-  const [, mountPoint, type, source] =
-    /^\d+ \d+ \d+:\d+ \S+ (\S+) \S+(?: \S+)*? - (\S+) (\S+)/.exec(line) ?? []
-  if (mountPoint === undefined || type === undefined || source === undefined) return []
-  return [{ mountPoint: unescape(mountPoint), type, source: unescape(source) }]
+  const found =
+    /^\d+ \d+ (?<device>\d+:\d+) \S+ (?<at>\S+) (?<own>\S+)(?: \S+)*? - (?<type>\S+) (?<source>\S+)(?: (?<shared>\S+))?/.exec(
+      line,
+    )
+  if (found?.groups === undefined) return []
+  const { device = '', at = '', own = '', type = '', source = '', shared = '' } = found.groups
+  return [
+    {
+      ...{ mountPoint: unescape(at), type, source: unescape(source), device },
+      ...{ options: own.split(','), fileSystemOptions: shared.split(',') },
+    },
+  ]
 }
 
 /** Blanks, line feeds and backslashes are written as three octal digits. */

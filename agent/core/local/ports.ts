@@ -6,6 +6,7 @@ import type { Ports, UserDataSource } from '../ports.ts'
 import type { FileSystem } from '../store/file-system.ts'
 import { directoryHost } from './host.ts'
 import { fileLogs } from './logs.ts'
+import { localIntegrity } from './integrity.ts'
 import { localResources } from './resource.ts'
 import { initPorts } from './services.ts'
 import { httpSource } from './user-data-http.ts'
@@ -25,6 +26,7 @@ export function localPorts(options: LocalOptions): Ports {
     platform: 'local',
     ...initPorts(paths.initSocket),
     resources: localResources(options.directory),
+    integrity: localIntegrity,
     logs: fileLogs({ log: paths.log, audit: join(paths.state, 'log') }, options.clock),
     host: directoryHost(options.files, join(options.directory, 'host')),
     userData: options.userData.map((source) => toSource(source, options.clock)),
