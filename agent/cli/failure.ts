@@ -6,7 +6,7 @@
 import { Fault } from '#kit/fault'
 import { CliFault } from './fault.ts'
 
-export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 130
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 130
 
 /** What each exit code means: shown by `--help` and in the README. */
 export const EXIT_CODES: readonly (readonly [ExitCode, string])[] = [
@@ -18,6 +18,7 @@ export const EXIT_CODES: readonly (readonly [ExitCode, string])[] = [
   [5, 'unreachable, or a deadline passed'],
   [6, 'invalid document'],
   [7, 'conflict: somebody else was faster'],
+  [8, 'a node is not what its image says'],
   [130, 'interrupted'],
 ]
 

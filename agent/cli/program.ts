@@ -10,6 +10,7 @@ import { addEvent } from './command/event.ts'
 import { addGen } from './command/gen.ts'
 import { addGet } from './command/get.ts'
 import { exitCodeHelp } from './command/help.ts'
+import { addIntegrity } from './command/integrity.ts'
 import { addLog } from './command/log.ts'
 import { addPower } from './command/power.ts'
 import { addRender } from './command/render.ts'
@@ -26,7 +27,10 @@ type Group = { readonly title: string; readonly add: readonly ((program: Command
 
 const GROUPS: readonly Group[] = [
   { title: 'Make a cluster:', add: [addGen, addRender, addValidate] },
-  { title: 'Look:', add: [addStatus, addService, addResource, addLog, addEvent, addGet, addVersion] },
+  {
+    title: 'Look:',
+    add: [addStatus, addService, addResource, addIntegrity, addLog, addEvent, addGet, addVersion],
+  },
   { title: 'Change:', add: [addApply, addPower, addCredential] },
   { title: 'This machine:', add: [addContext, addCluster] },
 ]

@@ -60,10 +60,11 @@ export async function call<T>(
   machine: Machine,
   tls: ClientTls,
   use: (services: Services, options: Calling) => Promise<T>,
+  options: { readonly deadlineMs?: number } = {},
 ): Promise<T> {
   const endpoint = { host: '127.0.0.1', port: machine.port(GATEWAY) }
   await using client = connect(agentServices, { endpoint, tls })
-  return await use(client, { signal: AbortSignal.timeout(CALL_MS) })
+  return await use(client, { signal: AbortSignal.timeout(options.deadlineMs ?? CALL_MS) })
 }
 
 /** The status of the node as soon as all its services run; of a boot other than `notBoot`, where one is named. */

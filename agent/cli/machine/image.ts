@@ -38,11 +38,23 @@ export function openImage(folder: string): Image {
       kernel: join(folder, 'vmlinuz'),
       initrd: join(folder, 'initrd.zst'),
       commandLine: readFileSync(join(folder, 'cmdline'), 'utf8'),
-      manifest: manifestSchema.parse(JSON.parse(readFileSync(manifest, 'utf8'))),
+      manifest: parseManifest(readFileSync(manifest, 'utf8'), manifest),
     }
   } catch (cause) {
     throw new CliFault('image_invalid', `the image in ${folder} is not whole`, {
       hint: 'build it again into the same folder',
+      cause,
+    })
+  }
+}
+
+/** The manifest of an image with a verified root. Throws CliFault `image_invalid`, which names `label`. */
+export function parseManifest(text: string, label: string): Image['manifest'] {
+  try {
+    return manifestSchema.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new CliFault('image_invalid', `${label} is no manifest of an image with a verified root`, {
+      hint: 'name the manifest.json that the build left beside the image',
       cause,
     })
   }

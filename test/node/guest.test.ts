@@ -1,0 +1,132 @@
+/** What a booted node lets anyone do to it, asked by the API alone and by its ports. Needs an image and QEMU. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect as tcpConnect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { GetIntegrityResponse } from '#api'
+import type { ClientTls } from '#rpc'
+import { judgeIntegrity } from '../../agent/cli/integrity.ts'
+import type { Image } from '../../agent/cli/machine/image.ts'
+import type { Machine } from '../../agent/cli/machine/machine.ts'
+import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { call, GATEWAY, makeCluster, ready } from './cluster.ts'
+import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+
+const name = 'cp-1'
+const TRUST = 50_001
+/** What would be open if something were: remote shells, the kubelet, name and RPC services, and ports beside ours. */
+const CLOSED = [22, 23, 80, 111, 443, 2375, 5355, 9090, 10_250, 49_999, 50_002]
+
+let folder: string
+let image: Image
+let machine: Machine
+let answer: GetIntegrityResponse
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'node-'))
+  image = imageUnderTest()
+  const cluster = await makeCluster(['10.0.2.15:50001'])
+  const ports = [GATEWAY, TRUST, ...CLOSED]
+  const needs = { boot: 'kernel', name, folder, ports, userData: cluster.userDataOf(name) } as const
+  machine = await startQemu(image, toolsUnderTest(), needs)
+  await ready(machine, await cluster.tlsFor(name))
+  const reader: ClientTls = await cluster.tlsFor(name, 'stele:reader')
+  answer = await call(machine, reader, ({ integrity }, options) => integrity.getIntegrity({}, options), {
+    deadlineMs: 120_000,
+  })
+}, 2 * BOOT_MS)
+afterAll(async () => {
+  await machine.powerCut()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('a booted node, asked by a reader', () => {
+  it('tells every part: nothing is unknown', () => {
+    expect(answer.unknowns).toEqual([])
+  })
+
+  it('refuses a file anywhere on its root, and to make the root writable, as a file system and not as a sandbox', () => {
+    expect(answer.probes).toEqual([
+      { action: 'create', path: '/', error: 'EROFS' },
+      { action: 'create', path: '/usr', error: 'EROFS' },
+      { action: 'create', path: '/etc', error: 'EROFS' },
+      { action: 'remount', path: '/', error: expect.stringMatching(/^(EROFS|EACCES)$/) as string },
+    ])
+    expect(answer.mounts).toEqual([
+      expect.objectContaining({
+        path: '/',
+        type: 'erofs',
+        fileSystemReadOnly: true,
+        mountReadOnly: true,
+      }),
+    ])
+  })
+
+  it('verifies its root with the hash of the manifest', () => {
+    expect(answer.verity).toMatchObject({
+      algorithm: 'sha256',
+      rootHash: image.manifest.rootHash,
+      intact: true,
+    })
+  })
+
+  it('has the programs of the manifest and no other: no shell, no package manager, no script, nothing setuid', () => {
+    expect(answer.programs).toEqual({
+      executables: [...image.manifest.executables].sort(),
+      scripts: [],
+      interpreters: [],
+      packageManagers: [],
+      setuid: [],
+    })
+  })
+
+  it('gives no process of ours but core a capability', () => {
+    const others = answer.processes.filter(({ unit }) => unit !== 'stele-core.service')
+    expect(new Set(others.map(({ unit }) => unit))).toEqual(
+      new Set(['stele-gateway.service', 'stele-trust.service']),
+    )
+    for (const process of others) {
+      expect(process).toMatchObject({ effective: [], permitted: [], bounding: [] })
+      expect(process).toMatchObject({ noNewPrivileges: true, systemCallsFiltered: true })
+      expect(process.uid).not.toBe(0)
+    }
+  })
+
+  it('exposes gateway and trust by 2.0 at most, as systemd counts it', () => {
+    const exposed = new Map(answer.exposures.map(({ unit, tenths }) => [unit, tenths]))
+    expect(exposed.get('stele-gateway.service')).toBeLessThanOrEqual(20)
+    expect(exposed.get('stele-trust.service')).toBeLessThanOrEqual(20)
+  })
+
+  it('runs a kernel that is locked down and takes only signed modules', () => {
+    expect(answer.kernel).toMatchObject({ lockdown: 'integrity', modulesSigned: true })
+  })
+
+  it('is judged without fault by what stelectl integrity --manifest says', () => {
+    const verdicts = judgeIntegrity(answer, image.manifest)
+    expect(verdicts.filter(({ verdict }) => verdict !== 'ok')).toEqual([])
+  })
+})
+
+describe('its ports', () => {
+  it('are the API and trust; every other is closed', async () => {
+    const open = async (port: number) => ((await isOpen(machine.port(port))) ? [port] : [])
+    const found = await Promise.all([GATEWAY, TRUST, ...CLOSED].map(open))
+    expect(found.flat()).toEqual([GATEWAY, TRUST])
+  })
+})
+
+/** User networking takes every connection itself and ends it at once when the guest refuses: a port is open when the guest is still there after that. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = tcpConnect({ host: '127.0.0.1', port })
+    socket.once('error', () => resolve(false))
+    // An answer to what is no TLS, or the end of it, is from a program; a refusal resets or closes before any byte.
+    socket.once('data', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('close', () => resolve(false))
+    socket.once('connect', () => socket.write('no client hello\r\n\r\n'))
+  })
+}
