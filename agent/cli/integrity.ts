@@ -164,6 +164,8 @@ function rightsOf({ effective, permitted, bounding }: ConfinedProcess): readonly
 }
 
 function judgeExposures({ exposures, processes }: GetIntegrityResponse): Judged | undefined {
+  // Without the processes nobody knows whether trust runs here, and its exposure could be missing unseen.
+  if (processes.length === 0) return undefined
   const running = REACHABLE.filter((unit) => processes.some((one) => one.unit === unit))
   const known = exposures.filter(({ unit }) => REACHABLE.includes(unit))
   if (running.some((unit) => !known.some((one) => one.unit === unit)) || known.length === 0) return undefined

@@ -1,5 +1,5 @@
 /**
- * Looks at the finished root and refuses what must not be in one: more programs than the budget, a shell, an unknown interpreter, a setuid file, a
+ * Looks at the finished root and refuses what must not be in one: more programs than the budget, a shell, an unknown interpreter, a package manager, a setuid file, a
  * secret, a unit that listens where it should not, a daemon that is not confined. Writes what it saw.
  */
 import { createHash } from 'node:crypto'
@@ -136,7 +136,7 @@ export function overBudget(report: RootReport, budgets: RootBudgets): readonly s
     ),
     ...when(report.setuid.length > budgets.setuidFiles, `setuid files: ${report.setuid.join(', ')}`),
     ...when(report.scripts.length > 0, `executable scripts: ${report.scripts.join(', ')}`),
-    ...when(strangers.length > 0, `shells or interpreters: ${strangers.join(', ')}`),
+    ...when(strangers.length > 0, `shells, interpreters or package managers: ${strangers.join(', ')}`),
     ...when(ports.length > 0, `units that listen on ${ports.join(', ')}`),
   ]
 }

@@ -1,5 +1,5 @@
 /** What a booted node lets anyone do to it, asked by the API alone and by its ports. Needs an image and QEMU. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as tcpConnect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { judgeIntegrity } from '../../agent/cli/integrity.ts'
 import type { Image } from '../../agent/cli/machine/image.ts'
 import type { Machine } from '../../agent/cli/machine/machine.ts'
 import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { Terminal } from '../component/cli/stelectl.ts'
 import { call, GATEWAY, makeCluster, ready } from './cluster.ts'
 import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
 
@@ -22,6 +23,7 @@ let folder: string
 let image: Image
 let machine: Machine
 let answer: GetIntegrityResponse
+let terminal: Terminal
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'node-'))
   image = imageUnderTest()
@@ -34,8 +36,15 @@ beforeAll(async () => {
   answer = await call(machine, reader, ({ integrity }, options) => integrity.getIntegrity({}, options), {
     deadlineMs: 120_000,
   })
+  terminal = await Terminal.open()
+  const endpoint = `127.0.0.1:${machine.port(GATEWAY)}`
+  await terminal.addContext('guest', [{ name, endpoint, serverName: name }], {
+    authority: reader.authorities.join(''),
+    person: { certificate: reader.certificate ?? '', privateKey: reader.privateKey ?? '' },
+  })
 }, 2 * BOOT_MS)
 afterAll(async () => {
+  await terminal[Symbol.asyncDispose]()
   await machine.powerCut()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -105,6 +114,33 @@ describe('a booted node, asked by a reader', () => {
   it('is judged without fault by what stelectl integrity --manifest says', () => {
     const verdicts = judgeIntegrity(answer, image.manifest)
     expect(verdicts.filter(({ verdict }) => verdict !== 'ok')).toEqual([])
+  })
+})
+
+describe('stelectl integrity', () => {
+  const manifest = () => join(image.folder, 'manifest.json')
+
+  it('finds the node to be the image of its manifest, and exits 0', async () => {
+    const { exit, stdout, stderr } = await terminal.run('integrity', '--manifest', manifest())
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`^cp-1 +root hash of the image +ok +${image.manifest.rootHash}$`, 'm'))
+    expect(stdout).not.toMatch(/ (unknown|violated) /)
+  })
+
+  it('finds it to be another than that of a changed manifest, says in what, and exits 8', async () => {
+    const other = join(folder, 'other.json')
+    const written = JSON.parse(readFileSync(manifest(), 'utf8')) as object // replaced below, field by field
+    const rootHash = 'ab'.repeat(32)
+    writeFileSync(
+      other,
+      JSON.stringify({ ...written, rootHash, executables: ['usr/bin/node', 'usr/bin/gone'] }),
+    )
+    const { exit, stdout } = await terminal.run('integrity', '--manifest', other)
+    expect(exit).toBe(8)
+    expect(stdout).toMatch(
+      /^cp-1 +root hash of the image +violated +the node has [0-9a-f]{64}, the manifest abab/m,
+    )
+    expect(stdout).toMatch(/^cp-1 +programs of the image +violated .*-usr\/bin\/gone/m)
   })
 })
 

@@ -22,9 +22,7 @@ type Judged = { readonly answer: GetIntegrityResponse; readonly verdicts: readon
 export function addIntegrity(program: Command, host: Host): void {
   const integrity = program
     .command('integrity')
-    .description(
-      'measure whether nodes are what their image says: root, refused writes, programs, capabilities, ports',
-    )
+    .description('measure whether nodes still are what their image says')
     .option(
       '--manifest <file>',
       'the manifest.json of the image: the root hash and the programs must be the same',

@@ -25,11 +25,14 @@ export class Terminal implements AsyncDisposable {
 
   async addContext(
     name: string,
-    nodes: readonly { name: string; endpoint: string }[],
+    nodes: readonly { name: string; endpoint: string; serverName?: string }[],
     trust: { authority: string; person: Pair },
   ): Promise<void> {
     const context: Context = {
-      nodes: nodes.map((node) => ({ name: node.name, endpoint: node.endpoint })),
+      nodes: nodes.map(({ name, endpoint, serverName }) => ({
+        ...{ name, endpoint },
+        ...(serverName === undefined ? {} : { serverName }),
+      })),
       authorities: trust.authority,
       ...trust.person,
     }

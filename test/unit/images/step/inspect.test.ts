@@ -20,13 +20,24 @@ describe('the budgets of a root', () => {
     expect(overBudget(look(tree), budgets)).toEqual([])
   })
 
-  it.each(['sh', 'bash', 'dash', 'busybox', 'perl5.40', 'python3', 'python3.13', 'mawk'])(
-    'refuse %s, a link too',
-    (name) => {
-      tree.link(`usr/bin/${name}`, 'node')
-      expect(overBudget(look(tree), budgets)).toEqual([`shells or interpreters: usr/bin/${name}`])
-    },
-  )
+  it.each([
+    'sh',
+    'bash',
+    'dash',
+    'busybox',
+    'perl5.40',
+    'python3',
+    'python3.13',
+    'mawk',
+    'apt-get',
+    'dpkg',
+    'npm',
+  ])('refuse %s, a link too', (name) => {
+    tree.link(`usr/bin/${name}`, 'node')
+    expect(overBudget(look(tree), budgets)).toEqual([
+      `shells, interpreters or package managers: usr/bin/${name}`,
+    ])
+  })
 
   it('refuse an executable script, a setuid file and one program too many', () => {
     tree.write('usr/bin/run-parts', '#!/bin/sh\n', 0o755)
