@@ -53,7 +53,7 @@ export async function makeCluster(trustEndpoints: readonly string[]): Promise<Te
 }
 
 type Services = Client<typeof agentServices>
-type Calling = { readonly signal: AbortSignal }
+type Calling = { readonly signal: AbortSignal; readonly deadlineMs: number }
 
 /** One call by the forwarded port, on a connection of its own. */
 export async function call<T>(
@@ -64,7 +64,8 @@ export async function call<T>(
 ): Promise<T> {
   const endpoint = { host: '127.0.0.1', port: machine.port(GATEWAY) }
   await using client = connect(agentServices, { endpoint, tls })
-  return await use(client, { signal: AbortSignal.timeout(options.deadlineMs ?? CALL_MS) })
+  const deadlineMs = options.deadlineMs ?? CALL_MS
+  return await use(client, { signal: AbortSignal.timeout(deadlineMs), deadlineMs })
 }
 
 /** The status of the node as soon as all its services run; of a boot other than `notBoot`, where one is named. */

@@ -19,7 +19,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** Asks for a measurement. */
+/** Asks for a measurement of the whole node. */
 export interface GetIntegrityRequest {
 }
 
@@ -87,7 +87,7 @@ export interface Probe {
   error: string;
 }
 
-/** How the kernel protects itself. */
+/** Protections of the kernel that are in force. */
 export interface KernelProtection {
   /** none, integrity or confidentiality; empty where the kernel has no lockdown. */
   lockdown: string;
