@@ -4,16 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Image } from '../../agent/cli/machine/image.ts'
-import type { Tools } from '../../agent/cli/machine/tool.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { startMachine } from './machine.ts'
+import { BOOT_MS, imageUnderTest } from './under-test.ts'
 
 let image: Image
-let tools: Tools
 let folder: string
 beforeAll(() => {
   image = imageUnderTest()
-  tools = toolsUnderTest()
   folder = mkdtempSync(join(tmpdir(), 'node-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -25,7 +22,7 @@ describe('a node from the image', () => {
     async () => {
       const needs = { boot: 'firmware', name: 'chain', folder } as const
       {
-        await using machine = await startQemu(image, tools, needs)
+        await using machine = await startMachine(needs)
         await machine.console.waitFor(/Finished systemd-repart/, { deadlineMs: BOOT_MS })
         await machine.console.waitFor(/Mounted var\.mount/, { deadlineMs: BOOT_MS })
         await machine.console.waitFor(/Reached target multi-user\.target/, { deadlineMs: BOOT_MS })
@@ -33,7 +30,7 @@ describe('a node from the image', () => {
         expect(text).not.toMatch(/login:|emergency mode|\[FAILED\].*(mount|systemd-)/i)
         await machine.powerCut()
       }
-      await using machine = await startQemu(image, tools, needs)
+      await using machine = await startMachine(needs)
       await machine.console.waitFor(/Mounted var\.mount/, { deadlineMs: BOOT_MS })
       await machine.console.waitFor(/Reached target multi-user\.target/, { deadlineMs: BOOT_MS })
     },
@@ -47,15 +44,12 @@ describe('a node from the image', () => {
         image.manifest.rootHash,
         image.manifest.rootHash.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
       )
-      await using machine = await startQemu(
-        { ...image, commandLine: `${wrong} systemd.default_device_timeout_sec=20` },
-        tools,
-        {
-          boot: 'kernel',
-          name: 'wrong',
-          folder,
-        },
-      )
+      await using machine = await startMachine({
+        boot: 'kernel',
+        image: { ...image, commandLine: `${wrong} systemd.default_device_timeout_sec=20` },
+        name: 'wrong',
+        folder,
+      })
       await machine.console.waitFor(
         /reboot: Restarting system|Emergency: reboot|Timed out waiting for device/,
         { deadlineMs: BOOT_MS },

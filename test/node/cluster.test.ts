@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MachineState, NodeRole, RebootMode } from '#api'
 import type { ClientTls } from '#rpc'
 import type { Machine, MachineLink } from '../../agent/cli/machine/machine.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
 import { freePort } from '../../agent/cli/cluster/port.ts'
 import { call, GATEWAY, makeCluster, nodeKey, ready, type TestCluster } from './cluster.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { startMachine } from './machine.ts'
+import { BOOT_MS } from './under-test.ts'
 
 const MASK = '255.255.255.0'
 
@@ -29,13 +29,12 @@ beforeAll(async () => {
     address: `192.168.77.${last}`,
     mask: MASK,
   })
-  const [image, tools] = [imageUnderTest(), toolsUnderTest()]
   const shared = { folder, ports: [GATEWAY] }
-  controlPlane = await startQemu(image, tools, {
+  controlPlane = await startMachine({
     ...{ ...shared, boot: 'firmware', name: 'cp-1', network: 2, link: link(11) },
     userData: cluster.userDataOf('cp-1'),
   })
-  worker = await startQemu(image, tools, {
+  worker = await startMachine({
     ...{ ...shared, boot: 'kernel', name: 'worker-1', network: 3, link: link(12) },
     userData: cluster.userDataOf('worker-1'),
   })

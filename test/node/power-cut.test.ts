@@ -9,9 +9,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientTls } from '#rpc'
 import type { Machine } from '../../agent/cli/machine/machine.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
 import { GATEWAY, makeCluster, nodeKey, ready } from './cluster.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { startMachine } from './machine.ts'
+import { BOOT_MS } from './under-test.ts'
 
 const CUTS = Number(process.env['STELE_CUTS'] ?? 4)
 const SEED = Number(process.env['STELE_CUT_SEED'] ?? Date.now() % 2 ** 31)
@@ -42,7 +42,7 @@ function moment() {
 
 function start(disk: string): Promise<Machine> {
   const needs = { boot: 'firmware', name: disk, folder: join(folder, disk), ports: [GATEWAY] } as const
-  return startQemu(imageUnderTest(), toolsUnderTest(), { ...needs, userData })
+  return startMachine({ ...needs, userData })
 }
 
 /** Lets the machine run for a while and cuts its power. */

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openImage, type Image } from '../../agent/cli/machine/image.ts'
 import type { Tools } from '../../agent/cli/machine/tool.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
+import { startMachine } from './machine.ts'
 import { enrolKeys, flipBit, makeSigningKeys, offsetOf } from './secure-boot.ts'
-import { BOOT_MS, imageUnderTest, REPOSITORY, toolsUnderTest } from './under-test.ts'
+import { BOOT_MS, REPOSITORY, toolsUnderTest } from './under-test.ts'
 
 /** What firmware and boot loader say of a program whose signature is not good. */
 const REFUSED = /Access Denied|Security Violation/i
@@ -43,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('firmware with our certificate alone', () => {
   it('does not boot an image that nobody signed', { timeout: 2 * BOOT_MS }, async () => {
     const needs = { boot: 'firmware', name: 'unsigned', folder, secureBootVariables: variables } as const
-    await using machine = await startQemu(imageUnderTest(), tools, needs)
+    await using machine = await startMachine(needs)
     await machine.console.waitFor(REFUSED, { deadlineMs: BOOT_MS })
     expect(machine.console.lines().join('\n')).not.toMatch(STARTED)
   })
@@ -52,7 +52,7 @@ describe('firmware with our certificate alone', () => {
 describe('an image that is signed', () => {
   it('boots with Secure Boot on', { timeout: 2 * BOOT_MS }, async () => {
     const needs = { boot: 'firmware', name: 'signed', folder, secureBootVariables: variables } as const
-    await using machine = await startQemu(image, tools, needs)
+    await using machine = await startMachine({ ...needs, image })
     await machine.console.waitFor(/Switch Root|Mounted var\.mount|Reached target multi-user\.target/, {
       deadlineMs: BOOT_MS,
     })
@@ -71,7 +71,7 @@ describe('an image that is signed', () => {
       secureBootVariables: variables,
       disk: flipped,
     } as const
-    await using machine = await startQemu(image, tools, needs)
+    await using machine = await startMachine({ ...needs, image })
     await machine.console.waitFor(REFUSED, {
       deadlineMs: BOOT_MS,
     })

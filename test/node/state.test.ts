@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientTls } from '#rpc'
 import type { Machine } from '../../agent/cli/machine/machine.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
 import { GATEWAY, makeCluster, nodeKey, ready } from './cluster.ts'
+import { startMachine } from './machine.ts'
 import { destroy, digestOfRegions, partitionOf, superblocksOf } from './state-partition.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { BOOT_MS } from './under-test.ts'
 
 const name = 'cp-1'
 const STUCK = /^stele: stuck: STATE cannot be mounted/
@@ -27,7 +27,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(): Promise<Machine> {
   const needs = { boot: 'kernel', name, folder, ports: [GATEWAY], userData } as const
-  return startQemu(imageUnderTest(), toolsUnderTest(), needs)
+  return startMachine(needs)
 }
 
 /** Waits until the node says that it is stuck; everything that it said of itself. */

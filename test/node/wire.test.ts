@@ -3,19 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Image } from '../../agent/cli/machine/image.ts'
-import type { Tools } from '../../agent/cli/machine/tool.ts'
 import { listenOnWire } from '../../agent/cli/machine/link.ts'
 import { freePort } from '../../agent/cli/cluster/port.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { startMachine } from './machine.ts'
+import { BOOT_MS } from './under-test.ts'
 
-let image: Image
-let tools: Tools
 let folder: string
 beforeAll(() => {
-  image = imageUnderTest()
-  tools = toolsUnderTest()
   folder = mkdtempSync(join(tmpdir(), 'node-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -30,7 +24,7 @@ describe('a wire between machines', () => {
       const link = { port, mac, address: '192.168.77.11', mask: '255.255.255.0' }
       await using wire = await listenOnWire(port)
       const frame = wire.frameFrom(mac, BOOT_MS)
-      await using machine = await startQemu(image, tools, { boot: 'kernel', name: 'wire', folder, link })
+      await using machine = await startMachine({ boot: 'kernel', name: 'wire', folder, link })
       expect((await Promise.race([frame, machine.ended])) instanceof Buffer).toBe(true)
     },
   )

@@ -50,6 +50,6 @@ export type Machine = AsyncDisposable & {
   powerCut(): Promise<void>
   /** Settles when the machine ended by itself. */
   readonly ended: Promise<void>
-  /** How the machine's processors run; emulation is some ten times slower. */
-  readonly acceleration: 'kvm' | 'emulation'
+  /** How the machine's processors run: `native` are programs of the host itself, as under User-Mode Linux; emulation is some ten times slower. */
+  readonly acceleration: 'kvm' | 'emulation' | 'native'
 }

@@ -58,8 +58,7 @@ export async function startUml(image: UmlImage, tools: Tools, needs: UmlNeeds): 
     },
     powerCut,
     ended,
-    // Programs of the guest run on the host's own processors, as they do under KVM.
-    acceleration: 'kvm',
+    acceleration: 'native',
     [Symbol.asyncDispose]: powerCut,
   }
 }
