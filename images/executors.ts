@@ -16,6 +16,7 @@ import { makeUmlKernel } from './step/uml-kernel.ts'
 import { makeVerity } from './step/verity.ts'
 
 export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
+  'go-tools': makeTools,
   tools: makeTools,
   packages: unpackPackages,
   runtime: buildRuntime,
@@ -34,6 +35,7 @@ export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
 
 /** Files of `images/` whose text is the recipe of each step: a change of one runs the step again. */
 export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
+  'go-tools': ['step/tools.ts', 'step/debian.ts'],
   tools: ['step/tools.ts', 'step/debian.ts'],
   packages: ['step/packages.ts', 'step/debian.ts'],
   runtime: ['step/runtime.ts'],

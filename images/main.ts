@@ -11,7 +11,7 @@ import { plan, type Plan, type StepName } from './plan.ts'
 import { readProfile, type Output } from './profile.ts'
 import { createProgress } from './progress.ts'
 import { run } from './run.ts'
-import { hostRun, missingHostPackages, requireHostPackages, treeRun } from './tool.ts'
+import { hostRun, missingHostPackages, requireHostPackages, treeRun, type RunOptions } from './tool.ts'
 
 const REPOSITORY = resolve(import.meta.dirname, '..')
 const EXIT = { done: 0, failed: 1, unfit: 2 } as const
@@ -92,14 +92,19 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
   const folders = await run(made, {
     executors: EXECUTORS,
     cache,
-    environment: (input) => ({
-      repository: REPOSITORY,
-      signingKeys: options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys),
-      scratch,
-      host,
-      tree: (program, args, how) =>
-        treeRun(join(input('tools'), 'tree'), [cache.folder, REPOSITORY], base)(program, args, how),
-    }),
+    environment: (input) => {
+      // The folder is looked up when a program runs: a step that uses no tools is after none.
+      const treeOf = (name: StepName) => (program: string, args: readonly string[], how: RunOptions) =>
+        treeRun(join(input(name), 'tree'), [cache.folder, REPOSITORY], base)(program, args, how)
+      return {
+        repository: REPOSITORY,
+        signingKeys: options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys),
+        scratch,
+        host,
+        tree: treeOf('tools'),
+        treeOf,
+      }
+    },
     report: heartbeat.report,
     now,
     signal,

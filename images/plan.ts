@@ -8,8 +8,9 @@ import { createHash } from 'node:crypto'
 import type { Contents, Output, Profile } from './profile.ts'
 
 export const STEP_NAMES = [
-  'tools',
+  'go-tools',
   'packages',
+  'tools',
   'runtime',
   'uml-tools',
   'uml-kernel',
@@ -66,7 +67,7 @@ const MADE_OF: Readonly<Record<Output, readonly StepName[]>> = {
   uml: ['uml-kernel'],
 }
 
-/** Packages of the tools tree. Compilers build containerd and runc; ovmf and qemu boot the result in tests. */
+/** Packages of the tools tree; ovmf and qemu boot the result in tests. */
 const TOOLS = [
   ...[
     'systemd',
@@ -78,9 +79,11 @@ const TOOLS = [
   ],
   ...['erofs-utils', 'dosfstools', 'mtools', 'e2fsprogs', 'kmod', 'binutils', 'xz-utils', 'qemu-utils'],
   ...['python3-pefile', 'python3-cryptography', 'sbsigntool', 'openssl', 'ca-certificates'],
-  ...['golang-go', 'gcc', 'libc6-dev', 'libseccomp-dev', 'pkg-config'],
   ...['qemu-system-x86', 'ovmf', 'python3-virt-firmware'],
 ] as const
+
+/** Packages of the tools tree that builds containerd and runc: the longest step, so it must not wait for what it does not use. */
+const GO_TOOLS = ['golang-go', 'gcc', 'libc6-dev', 'libseccomp-dev', 'pkg-config', 'ca-certificates'] as const
 
 /** Packages of the tools tree that builds the kernel of User-Mode Linux; its source is one of them, so that it is that of the suite. */
 const UML_TOOLS = ['linux-source', 'gcc', 'libc6-dev', 'make', 'flex', 'bison', 'bc', 'perl'] as const
@@ -115,14 +118,15 @@ function drafts(profile: Profile, contents: Contents, observed: Observed): reado
   const debian = { suite, sources: observed.sources }
   const { processes } = contents
   return [
-    { name: 'tools', after: [], groups: [], parameters: { ...debian, packages: TOOLS } },
+    { name: 'go-tools', after: [], groups: [], parameters: { ...debian, packages: GO_TOOLS } },
     {
       name: 'packages',
       after: [],
       groups: [],
       parameters: { ...debian, packages: contents.packages, epoch },
     },
-    { name: 'runtime', after: ['tools'], groups: ['runtime'], parameters: {} },
+    { name: 'tools', after: [], groups: [], parameters: { ...debian, packages: TOOLS } },
+    { name: 'runtime', after: ['go-tools'], groups: ['runtime'], parameters: {} },
     { name: 'uml-tools', after: [], groups: [], parameters: { ...debian, packages: UML_TOOLS } },
     { name: 'uml-kernel', after: ['uml-tools'], groups: ['uml'], parameters: { epoch } },
     { name: 'bundles', after: [], groups: ['bundles'], parameters: { processes } },

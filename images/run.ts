@@ -19,6 +19,8 @@ export type StepContext = {
   readonly host: Run
   /** Runs a program of the tools tree; the step must be after `tools`. */
   readonly tree: Run
+  /** Runs a program of another tree of tools, by the step that makes it; this step must be after that one. */
+  readonly treeOf: (name: StepName) => Run
   readonly signal: AbortSignal
 }
 

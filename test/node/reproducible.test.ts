@@ -21,7 +21,7 @@ it('builds the same image twice', { timeout: 900_000 }, () => {
     const cache = join(folder, name, 'cache')
     mkdirSync(cache, { recursive: true })
     // What is no part of an image, and what only downloads, is shared; every step that makes bytes of the image runs twice.
-    for (const step of ['tools', 'packages', 'runtime', 'scratch']) {
+    for (const step of ['go-tools', 'tools', 'packages', 'runtime', 'scratch']) {
       mkdirSync(join(cache, step))
       for (const key of readdirSync(join(shared, step)))
         symlinkSync(join(shared, step, key), join(cache, step, key))

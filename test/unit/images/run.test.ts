@@ -52,6 +52,7 @@ async function build(
       scratch: '',
       host: nothing,
       tree: nothing,
+      treeOf: () => nothing,
     }),
     report: (_event: StepEvent) => undefined,
     now: () => 0,
