@@ -2,7 +2,7 @@
  * Linux as a program, for User-Mode Linux: built from the kernel source that Debian packages, by the compiler of a tools tree of its own.
  *
  * The source is unpacked and built in the scratch folder, where a build that was ended goes on, and a change of the configuration compiles only what it
- * changes. Invariant: a line of the fragment that the configuration does not end with fails the build, so that no option is lost in silence.
+ * changes. Invariants: a change of the source that no longer fits fails the build; a line of the fragment that the configuration does not end with fails the build, so that no option is lost in silence.
  */
 import {
   copyFileSync,
@@ -23,6 +23,19 @@ import type { StepContext } from '../run.ts'
 const parameters = z.object({ epoch: z.number() })
 const FRAGMENT = 'images/uml/kernel.config'
 
+export type Change = { readonly from: string; readonly to: string }
+
+/** What is changed of Debian's source. */
+const CHANGES: readonly (Change & { readonly file: string })[] = [
+  // A reboot runs the program of the kernel again in the same process, which kept the tap device open: the next kernel could not take it (EBUSY), and
+  // the machine had no network from its first reboot on.
+  {
+    file: 'arch/um/drivers/vector_user.c',
+    from: 'open(PATH_NET_TUN, O_RDWR)',
+    to: 'open(PATH_NET_TUN, O_RDWR | O_CLOEXEC)',
+  },
+]
+
 /** Writes `linux`, `release` and `config`. Throws `input_missing` for an option that this kernel does not have. */
 export async function makeUmlKernel(context: StepContext): Promise<void> {
   const { epoch } = parameters.parse(context.step.parameters)
@@ -34,6 +47,13 @@ export async function makeUmlKernel(context: StepContext): Promise<void> {
       KBUILD_BUILD_HOST: 'stele',
       KBUILD_BUILD_VERSION: '1',
     })
+  for (const { file, ...change } of CHANGES) {
+    const path = join(source, file)
+    const before = readFileSync(path, 'utf8')
+    const after = changed(before, change)
+    // An unchanged file keeps its time, so that it is not compiled again.
+    if (after !== before) writeFileSync(path, after)
+  }
   const config = join(source, '.config')
   const fragment = readFileSync(join(context.repository, FRAGMENT), 'utf8')
   await make('defconfig')
@@ -49,6 +69,18 @@ export async function makeUmlKernel(context: StepContext): Promise<void> {
   await runInTree(context, ['strip', '-o', join(context.out, 'linux'), join(source, 'linux')])
   writeFileSync(join(context.out, 'release'), (await make('kernelrelease')).trim())
   copyFileSync(config, join(context.out, 'config'))
+}
+
+/** Returns the source with the change made, once, or as it is when it was made before. Throws `input_missing` when the change does not fit. Pure. */
+export function changed(source: string, { from, to }: Change): string {
+  if (source.includes(to)) return source
+  const parts = source.split(from)
+  if (parts.length !== 2) {
+    throw new ImageFault('input_missing', `the kernel source has ${parts.length - 1} times: ${from}`, {
+      hint: 'it is another version: look whether the change is still needed',
+    })
+  }
+  return parts.join(to)
 }
 
 /** Lines of a fragment that a finished configuration does not hold; `=n` holds when the option is off or does not exist. Pure. */
