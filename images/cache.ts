@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   utimesSync,
@@ -26,8 +27,9 @@ export class Cache implements Disposable {
 
   /** Takes the folder, and clears what a killed build left. Throws ImageFault `busy` while another build that lives holds it. */
   constructor(folder: string) {
-    this.folder = folder
     mkdirSync(folder, { recursive: true })
+    // Its own path, where a link leads to it: inside the tools tree the link leads nowhere.
+    this.folder = realpathSync(folder)
     takeLock(join(folder, 'lock'))
     for (const step of this.#steps()) {
       for (const name of readdirSync(join(folder, step)).filter((each) => PARTIAL.test(each))) {

@@ -1,5 +1,15 @@
 import { EventEmitter, once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -112,6 +122,14 @@ describe('a build', () => {
   it('refuses a step that reads what is not before it', async () => {
     const reads: Executor = async ({ input }) => void input('disk')
     await expect(build(chain, { root: reads })).rejects.toThrow('not before it')
+  })
+
+  it('knows its cache by its own path, which is the same inside a tools tree, where a link leads to it', () => {
+    const link = join(folder, 'link')
+    mkdirSync(join(folder, 'own'))
+    symlinkSync('own', link)
+    using cache = new Cache(link)
+    expect(cache.folder).toBe(realpathSync(join(folder, 'own')))
   })
 
   it('keeps the output before the last, and no older one', async () => {
