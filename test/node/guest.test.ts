@@ -9,10 +9,10 @@ import type { ClientTls } from '#rpc'
 import { judgeIntegrity } from '../../agent/cli/integrity.ts'
 import type { Image } from '../../agent/cli/machine/image.ts'
 import type { Machine } from '../../agent/cli/machine/machine.ts'
-import { startQemu } from '../../agent/cli/machine/qemu.ts'
 import { Terminal } from '../component/cli/stelectl.ts'
 import { call, GATEWAY, makeCluster, ready } from './cluster.ts'
-import { BOOT_MS, imageUnderTest, toolsUnderTest } from './under-test.ts'
+import { startMachine } from './machine.ts'
+import { BOOT_MS, imageUnderTest } from './under-test.ts'
 
 const name = 'cp-1'
 const TRUST = 50_001
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const cluster = await makeCluster(['10.0.2.15:50001'])
   const ports = [GATEWAY, TRUST, ...CLOSED]
   const needs = { boot: 'kernel', name, folder, ports, userData: cluster.userDataOf(name) } as const
-  machine = await startQemu(image, toolsUnderTest(), needs)
+  machine = await startMachine({ ...needs, image })
   await ready(machine, await cluster.tlsFor(name))
   const reader: ClientTls = await cluster.tlsFor(name, 'stele:reader')
   answer = await call(machine, reader, ({ integrity }, options) => integrity.getIntegrity({}, options), {
