@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MachineState, NodeRole, RebootMode } from '#api'
+import { Lifetime } from '#kit/lifetime'
 import type { ClientTls } from '#rpc'
 import type { Machine } from '../../agent/cli/machine/machine.ts'
 import { call, GATEWAY, makeCluster, nodeKey, ready } from './cluster.ts'
@@ -16,21 +17,21 @@ import { BOOT_MS } from './under-test.ts'
 const NAME = 'cp-1'
 
 describe.each(['kernel', 'uml'] as const)('a node, boot %s', { timeout: 2 * BOOT_MS }, (boot) => {
+  const lifetime = new Lifetime()
   let folder: string
   let userData: string
   let tls: ClientTls
   let machine: Machine
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'life-'))
+    lifetime.onClose(() => rmSync(folder, { recursive: true, force: true }))
     const cluster = await makeCluster(['10.0.2.15:50001'])
     userData = cluster.userDataOf(NAME)
     tls = await cluster.tlsFor(NAME)
     machine = await start()
+    lifetime.onClose(() => machine.powerCut())
   }, BOOT_MS)
-  afterAll(async () => {
-    await machine.powerCut()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => lifetime[Symbol.asyncDispose]())
 
   const start = () => startMachine({ boot, name: NAME, folder, ports: [GATEWAY], userData })
   /** What must outlive a boot, and the boot it was seen in. */
