@@ -4,6 +4,7 @@ import type { Executor } from './run.ts'
 import { makeBundles } from './step/bundle.ts'
 import { makeDisk } from './step/disk.ts'
 import { makeFilesystem } from './step/filesystem.ts'
+import { unpackGoTools } from './step/go-tools.ts'
 import { makeInitrd } from './step/initrd.ts'
 import { inspectRoot } from './step/inspect.ts'
 import { makeManifest } from './step/manifest.ts'
@@ -16,7 +17,7 @@ import { makeUmlKernel } from './step/uml-kernel.ts'
 import { makeVerity } from './step/verity.ts'
 
 export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
-  'go-tools': makeTools,
+  'go-tools': unpackGoTools,
   tools: makeTools,
   packages: unpackPackages,
   runtime: buildRuntime,
@@ -35,7 +36,7 @@ export const EXECUTORS: Readonly<Record<StepName, Executor>> = {
 
 /** Files of `images/` whose text is the recipe of each step: a change of one runs the step again. */
 export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
-  'go-tools': ['step/tools.ts', 'step/debian.ts'],
+  'go-tools': ['step/go-tools.ts', 'step/debian.ts'],
   tools: ['step/tools.ts', 'step/debian.ts'],
   packages: ['step/packages.ts', 'step/debian.ts'],
   runtime: ['step/runtime.ts'],

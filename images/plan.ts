@@ -82,8 +82,11 @@ const TOOLS = [
   ...['qemu-system-x86', 'ovmf', 'python3-virt-firmware'],
 ] as const
 
-/** Packages of the tools tree that builds containerd and runc: the longest step, so it must not wait for what it does not use. */
-const GO_TOOLS = ['golang-go', 'gcc', 'libc6-dev', 'libseccomp-dev', 'pkg-config', 'ca-certificates'] as const
+/**
+ * Packages of the tools tree that builds containerd and runc: the longest step, so it must not wait for what it does not use. base-files is where /lib64
+ * is, with the loader of programs.
+ */
+const GO_TOOLS = ['base-files', 'golang-go', 'gcc', 'libc6-dev', 'libseccomp-dev', 'pkg-config'] as const
 
 /** Packages of the tools tree that builds the kernel of User-Mode Linux; its source is one of them, so that it is that of the suite. */
 const UML_TOOLS = ['linux-source', 'gcc', 'libc6-dev', 'make', 'flex', 'bison', 'bc', 'perl'] as const
