@@ -40,7 +40,7 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   tools: ['step/tools.ts', 'step/debian.ts'],
   packages: ['step/packages.ts', 'step/debian.ts'],
   runtime: ['step/runtime.ts'],
-  bundles: ['step/bundle.ts'],
+  bundles: ['step/bundle.ts', 'parts.ts'],
   root: ['step/root.ts', 'step/prune.ts', 'step/unit.ts', 'tree.ts', 'elf.ts'],
   inspect: ['step/inspect.ts', 'step/secret.ts', 'tree.ts', 'elf.ts'],
   initrd: [
@@ -61,6 +61,7 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   manifest: [
     'step/manifest.ts',
     'manifest.ts',
+    'parts.ts',
     'profile.ts',
     'step/inspect.ts',
     'step/secret.ts',

@@ -5,6 +5,7 @@
  * Invariant: nothing here depends on when or where the build ran.
  */
 import { createHash } from 'node:crypto'
+import { distinct, type Part } from './parts.ts'
 import type { DebianPackage } from './step/packages.ts'
 import type { RootFile, RootReport } from './step/inspect.ts'
 
@@ -18,6 +19,8 @@ export type Component = {
   readonly bytes: number
   /** SHA-256 over the lines "<sha256>  <path>" of its files, in byte order of the paths. */
   readonly sha256: string
+  /** What is compiled into it, sorted; none where nothing is, or where nobody tells. */
+  readonly parts?: readonly Part[]
 }
 
 export type Artifact = { readonly name: string; readonly bytes: number; readonly sha256: string }
@@ -38,7 +41,7 @@ export type Manifest = {
 }
 
 /** Something that is not a package of Debian, and the paths that are its own. */
-export type Foreign = Pick<Component, 'name' | 'version' | 'source' | 'origin'> & {
+export type Foreign = Pick<Component, 'name' | 'version' | 'source' | 'origin' | 'parts'> & {
   readonly owns: (path: string) => boolean
 }
 
@@ -47,7 +50,7 @@ export function components(
   report: RootReport,
   packages: readonly DebianPackage[],
   foreign: readonly Foreign[],
-  version: string,
+  own: { readonly version: string; readonly parts: readonly Part[] },
 ): readonly Component[] {
   const owners = new Map(packages.flatMap((each) => each.paths.map((path) => [merged(path), each] as const)))
   const groups = new Map<
@@ -55,7 +58,7 @@ export function components(
     { readonly about: Omit<Component, 'files' | 'bytes' | 'sha256'>; readonly files: RootFile[] }
   >()
   for (const file of report.files) {
-    const about = describeOwner(file.path, { foreign, owners, version })
+    const about = describeOwner(file.path, { foreign, owners, own })
     const group = groups.get(about.name) ?? { about, files: [] }
     group.files.push(file)
     groups.set(about.name, group)
@@ -75,20 +78,20 @@ function describeOwner(
   known: {
     readonly foreign: readonly Foreign[]
     readonly owners: ReadonlyMap<string, DebianPackage>
-    readonly version: string
+    readonly own: { readonly version: string; readonly parts: readonly Part[] }
   },
 ): Omit<Component, 'files' | 'bytes' | 'sha256'> {
   const stranger = known.foreign.find((each) => each.owns(path))
   if (stranger) {
-    const { name, version, source, origin } = stranger
-    return { name, version, source, origin }
+    const { owns: _, ...about } = stranger
+    return about
   }
   const owner = known.owners.get(path) ?? known.owners.get(`${path}.xz`)
   if (owner) {
     const source = `${owner.source} ${owner.sourceVersion}`
     return { name: owner.name, version: owner.version, source, origin: 'debian' }
   }
-  return { name: 'stele', version: known.version, source: 'stele', origin: 'stele' }
+  return { name: 'stele', source: 'stele', origin: 'stele', ...known.own }
 }
 
 /** A path as it is on a system whose /bin, /sbin and /lib are links into /usr. */
@@ -96,11 +99,14 @@ function merged(path: string): string {
   return /^(bin|sbin|lib|lib64)\//.test(path) ? `usr/${path}` : path
 }
 
-/** The manifest as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/), one package a component. */
+/**
+ * The manifest as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/): one package a component, one for each thing that is compiled into any,
+ * and which contains which.
+ */
 export function toSpdx(manifest: Manifest): unknown {
-  const id = (name: string) => `SPDXRef-Package-${name.replaceAll(/[^A-Za-z0-9.-]/g, '-')}`
   const created = new Date(manifest.epoch * 1000).toISOString().replace(/\.\d+Z$/, 'Z')
   const unique = digest(JSON.stringify([manifest.rootHash, manifest.artifacts]))
+  const parts = distinct(manifest.components.flatMap((component) => component.parts ?? []))
   return {
     spdxVersion: 'SPDX-2.3',
     dataLicense: 'CC0-1.0',
@@ -108,42 +114,70 @@ export function toSpdx(manifest: Manifest): unknown {
     name: `stele-${manifest.profile}-${manifest.version}`,
     documentNamespace: `urn:stele:image:${unique}`,
     creationInfo: { created, creators: [`Tool: stele-images-${manifest.version}`] },
-    packages: manifest.components.map((component) => ({
-      SPDXID: id(component.name),
-      name: component.name,
-      versionInfo: component.version,
-      supplier: component.origin === 'debian' ? 'Organization: Debian' : 'NOASSERTION',
-      sourceInfo: component.source,
-      downloadLocation: 'NOASSERTION',
-      filesAnalyzed: false,
-      licenseConcluded: 'NOASSERTION',
-      licenseDeclared: 'NOASSERTION',
-      copyrightText: 'NOASSERTION',
-      externalRefs: [
-        {
-          referenceCategory: 'PACKAGE-MANAGER',
-          referenceType: 'purl',
-          referenceLocator: packageUrl(component),
-        },
-      ],
-    })),
-    relationships: manifest.components.map((component) => ({
-      spdxElementId: 'SPDXRef-DOCUMENT',
-      relationshipType: 'DESCRIBES',
-      relatedSpdxElement: id(component.name),
-    })),
+    packages: [
+      ...manifest.components.map((component) => ({
+        ...spdxPackage(componentId(component), component),
+        supplier: component.origin === 'debian' ? 'Organization: Debian' : 'NOASSERTION',
+        sourceInfo: component.source,
+      })),
+      ...parts.map((each) => spdxPackage(partId(each), { ...each, source: each.name })),
+    ],
+    relationships: manifest.components.flatMap((component) => [
+      relationship('SPDXRef-DOCUMENT', 'DESCRIBES', componentId(component)),
+      ...(component.parts ?? []).map((each) =>
+        relationship(componentId(component), 'CONTAINS', partId(each)),
+      ),
+    ]),
   }
 }
 
-function packageUrl({ name, version, origin, source }: Component): string {
+type Described = Pick<Component, 'name' | 'version' | 'source' | 'origin'> & Pick<Part, 'license'>
+
+function spdxPackage(id: string, described: Described): object {
+  return {
+    SPDXID: id,
+    name: described.name,
+    versionInfo: described.version,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: described.license ?? 'NOASSERTION',
+    copyrightText: 'NOASSERTION',
+    externalRefs: [
+      {
+        referenceCategory: 'PACKAGE-MANAGER',
+        referenceType: 'purl',
+        referenceLocator: packageUrl(described),
+      },
+    ],
+  }
+}
+
+function relationship(from: string, relationshipType: 'DESCRIBES' | 'CONTAINS', to: string): object {
+  return { spdxElementId: from, relationshipType, relatedSpdxElement: to }
+}
+
+function componentId({ name }: Component): string {
+  return `SPDXRef-Package-${name.replaceAll(/[^A-Za-z0-9.-]/g, '-')}`
+}
+
+/** With a digest, as names that differ in what an identifier cannot hold would be one. */
+function partId({ origin, name, version }: Part): string {
+  const readable = `${name}-${version}`.replaceAll(/[^A-Za-z0-9.-]/g, '-')
+  return `SPDXRef-${origin}-${readable}-${digest(`${name} ${version}`).slice(0, 8)}`
+}
+
+/** https://github.com/package-url/purl-spec: a slash parts a name from what it is in. */
+function packageUrl({ name, version, origin, source }: Described): string {
   const at = encodeURIComponent(version)
+  const path = (text: string) => text.split('/').map(encodeURIComponent).join('/')
   switch (origin) {
     case 'debian':
       return `pkg:deb/debian/${encodeURIComponent(name)}@${at}?arch=amd64`
     case 'go':
-      return `pkg:golang/${source}@${at}`
+      return `pkg:golang/${path(source)}@${at}`
     case 'npm':
-      return `pkg:npm/${encodeURIComponent(source)}@${at}`
+      return `pkg:npm/${path(source)}@${at}`
     case 'stele':
       return `pkg:generic/${encodeURIComponent(name)}@${at}`
   }

@@ -57,7 +57,7 @@ export type Plan = {
 }
 
 /** What every output is made of. */
-const ALWAYS: readonly StepName[] = ['packages', 'runtime', 'root', 'inspect', 'filesystem']
+const ALWAYS: readonly StepName[] = ['packages', 'runtime', 'bundles', 'root', 'inspect', 'filesystem']
 const DISK: readonly StepName[] = ['initrd', 'verity', 'uki', 'disk']
 
 /** What each output is made of, beside the root and its file system. A further output is a row here, and its steps. */

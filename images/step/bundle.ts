@@ -4,10 +4,11 @@
  *
  * Invariant: native add-ons stay outside the bundle; only core may load one.
  */
-import { cpSync, mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { z } from 'zod'
+import { packageFolders, type Part } from '../parts.ts'
 import type { StepContext } from '../run.ts'
 
 /** Process name to entry file. */
@@ -27,15 +28,16 @@ const ADD_ON: readonly string[] = [
   ...['package.json', 'index.js', 'linux_x64/koffi.node'].map((file) => `@koromix/koffi-linux-x64/${file}`),
 ]
 
+const packageFile = z.object({ name: z.string(), version: z.string(), license: z.string().optional() })
 const parameters = z.object({ processes: z.array(z.enum(['core', 'gateway', 'trust'])) })
 
-/** Writes `<process>.cjs` for each process into `folder`. Throws esbuild's BuildFailure. */
+/** Writes `<process>.cjs` for each process into `folder`, and returns the packages of npm that are in them. Throws esbuild's BuildFailure. */
 export async function bundle(
   repository: string,
   folder: string,
   processes: readonly ProcessName[],
-): Promise<void> {
-  await build({
+): Promise<readonly Part[]> {
+  const { metafile } = await build({
     absWorkingDir: repository,
     entryPoints: processes.map((name) => ({ in: PROCESSES[name], out: name })),
     outdir: folder,
@@ -47,7 +49,15 @@ export async function bundle(
     external: ['koffi'],
     legalComments: 'none',
     logLevel: 'warning',
+    metafile: true,
   })
+  return packageFolders(Object.keys(metafile.inputs)).map((each) => partAt(join(repository, each)))
+}
+
+function partAt(folder: string): Part {
+  const text = readFileSync(join(folder, 'package.json'), 'utf8')
+  const { license, ...about } = packageFile.parse(JSON.parse(text))
+  return { ...about, origin: 'npm', ...(license === undefined ? {} : { license }) }
 }
 
 /**
@@ -75,13 +85,14 @@ export async function bundleCommandLine(repository: string, folder: string): Pro
   })
 }
 
-/** Writes `stele/`: the bundles of the image, and the add-on. */
+/** Writes `stele/`: the bundles of the image, and the add-on; and to `packages.json` what is in the bundles. */
 export async function makeBundles(context: StepContext): Promise<void> {
   const { processes } = parameters.parse(context.step.parameters)
   const folder = join(context.out, 'stele')
   mkdirSync(folder)
+  const parts = processes.length === 0 ? [] : await bundle(context.repository, folder, processes)
+  writeFileSync(join(context.out, 'packages.json'), JSON.stringify(parts))
   if (processes.length === 0) return
-  await bundle(context.repository, folder, processes)
   for (const file of ADD_ON) {
     cpSync(join(context.repository, 'node_modules', file), join(folder, 'node_modules', file))
   }

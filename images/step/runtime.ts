@@ -4,7 +4,7 @@
  *
  * All three are built at once: one downloads or links, on one processor, while another compiles.
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepContext } from '../run.ts'
 
@@ -16,7 +16,7 @@ const MODULES = [
   { name: 'containerd', to: 'bin', cgo: '0', tags: 'no_btrfs,no_devmapper,no_zfs,no_rdt,no_tracing' },
 ] as const
 
-/** Writes `bin/` and `lib/cni/`. Throws what the first build that fails throws, after the others ended with it. */
+/** Writes `bin/` and `lib/cni/`, and to `modules.txt` what Go tells of them. Throws what the first build that fails throws, after the others ended with it. */
 export async function buildRuntime(context: StepContext): Promise<void> {
   const failed = new AbortController()
   const signal = AbortSignal.any([context.signal, failed.signal])
@@ -28,6 +28,12 @@ export async function buildRuntime(context: StepContext): Promise<void> {
   )
   await Promise.allSettled(builds)
   await Promise.all(builds)
+  const told = await context.treeOf('go-tools')('go', ['version', '-m', 'bin', 'lib/cni'], {
+    signal: context.signal,
+    cwd: context.out,
+    env: { GOTOOLCHAIN: 'local' },
+  })
+  writeFileSync(join(context.out, 'modules.txt'), told)
 }
 
 async function build(

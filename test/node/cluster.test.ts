@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MachineState, NodeRole, RebootMode } from '#api'
+import { Lifetime } from '#kit/lifetime'
 import type { ClientTls } from '#rpc'
+import { judgeIntegrity } from '../../agent/cli/integrity.ts'
 import type { Machine, MachineLink } from '../../agent/cli/machine/machine.ts'
 import { freePort } from '../../agent/cli/cluster/port.ts'
 import { call, GATEWAY, makeCluster, nodeKey, ready, type TestCluster } from './cluster.ts'
 import { startMachine } from './machine.ts'
-import { BOOT_MS } from './under-test.ts'
+import { BOOT_MS, imageUnderTest } from './under-test.ts'
 
+const lifetime = new Lifetime()
 const MASK = '255.255.255.0'
 
 let folder: string
@@ -20,6 +23,7 @@ let controlPlane: Machine
 let worker: Machine
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'node-'))
+  lifetime.onClose(() => rmSync(folder, { recursive: true, force: true }))
   cluster = await makeCluster(['192.168.77.11:50001'])
   admin = { controlPlane: await cluster.tlsFor('cp-1'), worker: await cluster.tlsFor('worker-1') }
   const port = await freePort('127.0.0.1', 0)
@@ -34,16 +38,14 @@ beforeAll(async () => {
     ...{ ...shared, boot: 'firmware', name: 'cp-1', network: 2, link: link(11) },
     userData: cluster.userDataOf('cp-1'),
   })
+  lifetime.onClose(() => controlPlane.powerCut())
   worker = await startMachine({
     ...{ ...shared, boot: 'kernel', name: 'worker-1', network: 3, link: link(12) },
     userData: cluster.userDataOf('worker-1'),
   })
+  lifetime.onClose(() => worker.powerCut())
 }, BOOT_MS)
-afterAll(async () => {
-  await controlPlane.powerCut()
-  await worker.powerCut()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => lifetime[Symbol.asyncDispose]())
 
 describe('a control plane and a worker from one image', { timeout: 2 * BOOT_MS }, () => {
   it('are what their NoCloud disks say', async () => {
@@ -63,6 +65,24 @@ describe('a control plane and a worker from one image', { timeout: 2 * BOOT_MS }
     )
     expect(enrolments.map(({ node }) => node)).toEqual(['worker-1'])
     expect(await nodeKey(worker, admin.worker)).not.toBe(await nodeKey(controlPlane, admin.controlPlane))
+  })
+
+  it('are the image and nothing else, by what each tells of itself', async () => {
+    const { manifest } = imageUnderTest()
+    for (const [machine, tls] of [
+      [controlPlane, admin.controlPlane],
+      [worker, admin.worker],
+    ] as const) {
+      const answer = await call(
+        machine,
+        tls,
+        ({ integrity }, calling) => integrity.getIntegrity({}, calling),
+        {
+          deadlineMs: BOOT_MS,
+        },
+      )
+      expect(judgeIntegrity(answer, manifest).filter(({ verdict }) => verdict !== 'ok')).toEqual([])
+    }
   })
 
   it('refuse a reboot by a reader, with the role it would need', async () => {

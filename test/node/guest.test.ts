@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { GetIntegrityResponse } from '#api'
+import { Lifetime } from '#kit/lifetime'
 import type { ClientTls } from '#rpc'
 import { judgeIntegrity } from '../../agent/cli/integrity.ts'
 import type { Image } from '../../agent/cli/machine/image.ts'
@@ -20,6 +21,7 @@ const TRUST = 50_001
 /** What would be open if something were: remote shells, the kubelet, name and RPC services, and ports beside ours. */
 const CLOSED = [22, 23, 80, 111, 443, 2375, 5355, 9090, 10_250, 49_999, 50_002]
 
+const lifetime = new Lifetime()
 let folder: string
 let image: Image
 let machine: Machine
@@ -28,11 +30,13 @@ let answer: GetIntegrityResponse
 let terminal: Terminal
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'node-'))
+  lifetime.onClose(() => rmSync(folder, { recursive: true, force: true }))
   image = imageUnderTest()
   const cluster = await makeCluster(['10.0.2.15:50001'])
   const ports = [GATEWAY, TRUST, ...CLOSED]
   const needs = { boot: 'kernel', name, folder, ports, userData: cluster.userDataOf(name) } as const
   machine = await startMachine({ ...needs, image })
+  lifetime.onClose(() => machine.powerCut())
   tls = await cluster.tlsFor(name)
   await ready(machine, tls)
   const reader: ClientTls = await cluster.tlsFor(name, 'stele:reader')
@@ -40,17 +44,14 @@ beforeAll(async () => {
     deadlineMs: 120_000,
   })
   terminal = await Terminal.open()
+  lifetime.onClose(() => terminal[Symbol.asyncDispose]())
   const endpoint = `127.0.0.1:${machine.port(GATEWAY)}`
   await terminal.addContext('guest', [{ name, endpoint, serverName: name }], {
     authority: reader.authorities.join(''),
     person: { certificate: reader.certificate ?? '', privateKey: reader.privateKey ?? '' },
   })
 }, 2 * BOOT_MS)
-afterAll(async () => {
-  await terminal[Symbol.asyncDispose]()
-  await machine.powerCut()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => lifetime[Symbol.asyncDispose]())
 
 describe('a booted node, asked by a reader', () => {
   it('tells every part: nothing is unknown', () => {

