@@ -12,12 +12,15 @@ const needs = { name: 'cp-1', folder: '/work', network: 7, kernelArguments: ['de
 
 describe('a machine of User-Mode Linux', () => {
   it('starts the kernel with a root that nothing writes, and addresses of its own network', () => {
-    const cell = umlCell(image, tools, { needs, disks: { state: '/work/cp-1.state', seed: '/work/seed' } })
+    const cell = umlCell(image, tools, {
+      needs,
+      disks: { state: '/machines/cp-1.state', seed: '/machines/seed' },
+    })
     expect(cell).toMatchObject({ address: '10.0.7.2/24', guest: '10.0.7.15' })
     expect(cell.command.slice(0, 2)).toEqual(['enter', '/image/linux'])
     expect(cell.command).toEqual(
       expect.arrayContaining([
-        ...['ubd0r=/image/root.erofs', 'ubd1=/work/cp-1.state', 'ubd2r=/work/seed', 'debug'],
+        ...['ubd0r=/image/root.erofs', 'ubd1=/machines/cp-1.state', 'ubd2r=/machines/seed', 'debug'],
         'ip=10.0.7.15::10.0.7.2:255.255.255.0::vec0:none',
       ]),
     )
