@@ -2,11 +2,10 @@
  * `cluster.json`: what a cluster of machines is, written before anything else of it is made. It is enough to go on with a cluster that was half
  * made, and to take one away. Nothing in it is a secret.
  */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { CliFault } from '../fault.ts'
-import { writePrivate } from '../file.ts'
+import { readInput, writePrivate } from '../file.ts'
 
 export const RECORD_FILE = 'cluster.json'
 
@@ -54,13 +53,8 @@ export type ClusterRecord = Readonly<Omit<z.infer<typeof recordSchema>, 'nodes'>
 /** The record in a folder; undefined when there is none. Throws CliFault `cluster_damaged` for one that is not whole, or of another cluster. */
 export async function readRecord(folder: string, name: string): Promise<ClusterRecord | undefined> {
   const file = join(folder, RECORD_FILE)
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
-    throw damaged(file, 'it cannot be read', cause)
-  }
+  const text = await readText(file)
+  if (text === undefined) return undefined
   const parsed = recordSchema.safeParse(parseJson(text))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -76,6 +70,16 @@ export async function readRecord(folder: string, name: string): Promise<ClusterR
 /** Replaces the record as a whole, flushed to the disk. */
 export async function writeRecord(folder: string, record: ClusterRecord): Promise<void> {
   await writePrivate(join(folder, RECORD_FILE), `${JSON.stringify(record, undefined, 2)}\n`)
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return (await readInput(file)).bytes.toString()
+  } catch (fault) {
+    const cause = fault instanceof CliFault ? fault.cause : undefined
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    throw damaged(file, fault instanceof Error ? fault.message : 'it cannot be read', fault)
+  }
 }
 
 function parseJson(text: string): unknown {
