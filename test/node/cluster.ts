@@ -15,6 +15,7 @@ import { BOOT_MS, REPOSITORY } from './under-test.ts'
 
 export const GATEWAY = 50_000
 const CALL_MS = 10_000
+const LAST_LINES = 40
 
 export type TestCluster = {
   readonly secrets: ClusterSecrets
@@ -68,8 +69,11 @@ export async function call<T>(
   return await use(client, { signal: AbortSignal.timeout(deadlineMs), deadlineMs })
 }
 
-/** The status of the node as soon as all its services run; of a boot other than `notBoot`, where one is named. */
-export function ready(
+/**
+ * The status of the node as soon as all its services run; of a boot other than `notBoot`, where one is named. Throws with the last lines of its console
+ * when the deadline passes.
+ */
+export async function ready(
   machine: Machine,
   tls: ClientTls,
   options: { readonly notBoot?: string; readonly deadlineMs?: number } = {},
@@ -81,7 +85,12 @@ export function ready(
     return status.bootId === options.notBoot ? undefined : status
   }
   const deadlineMs = options.deadlineMs ?? BOOT_MS
-  return eventually(ask, { deadlineMs, everyMs: 250, what: 'the node with all its services' })
+  try {
+    return await eventually(ask, { deadlineMs, everyMs: 250, what: 'the node with all its services' })
+  } catch (cause) {
+    const last = machine.console.lines().slice(-LAST_LINES).join('\n  ')
+    throw new Error(`the node is not ready; the last lines of its console:\n  ${last}`, { cause })
+  }
 }
 
 /** SHA-256 of the public key that the node proves to have. */
