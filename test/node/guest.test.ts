@@ -35,7 +35,9 @@ beforeAll(async () => {
   const cluster = await makeCluster(['10.0.2.15:50001'])
   const ports = [GATEWAY, TRUST, ...CLOSED]
   const needs = { boot: 'kernel', name, folder, ports, userData: cluster.userDataOf(name) } as const
-  machine = await startMachine({ ...needs, image })
+  // The journal, where PID 1 tells what it uses, on the console.
+  const commandLine = `${image.commandLine} systemd.journald.forward_to_console=1`
+  machine = await startMachine({ ...needs, image: { ...image, commandLine } })
   lifetime.onClose(() => machine.powerCut())
   tls = await cluster.tlsFor(name)
   await ready(machine, tls)
@@ -113,6 +115,10 @@ describe('a booted node, asked by a reader', () => {
 
   it('runs a kernel that is locked down and takes only signed modules', () => {
     expect(answer.kernel).toMatchObject({ lockdown: 'integrity', modulesSigned: true })
+  })
+
+  it('is reset by a watchdog when it hangs', async () => {
+    await machine.console.waitFor(/Using hardware watchdog 'i6300ESB timer'/, { deadlineMs: BOOT_MS })
   })
 
   it('is judged without fault by what stelectl integrity --manifest says', () => {

@@ -107,6 +107,8 @@ export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineF
     ...ownNetwork(needs.network ?? 2, files.ports),
     ...(needs.link ? linkArguments(needs.link) : []),
     ...['-device', 'virtio-rng-pci'],
+    // Resets a guest that hangs; it counts only once the guest began to.
+    ...['-device', 'i6300esb', '-action', 'watchdog=reset'],
     ...bootArguments(image, needs, files.variables),
   ]
 }
