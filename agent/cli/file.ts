@@ -156,7 +156,8 @@ function exists(path: string, cause?: unknown): CliFault {
   })
 }
 
-function unwritable(path: string, cause: unknown): CliFault {
+/** What the system refused, for who writes by other ways than `writePrivate`. */
+export function unwritable(path: string, cause: unknown): CliFault {
   return new CliFault('file_unwritable', `${path} cannot be written: ${codeOf(cause) ?? 'unknown reason'}`, {
     hint: 'name a place where you may make files, on a disk that has room',
     cause,

@@ -5,7 +5,8 @@ import { CliFault } from '../fault.ts'
 import { RECORD_FILE } from './record.ts'
 
 const SECRETS_FILE = 'secrets.yaml'
-const OWN = new Set([RECORD_FILE, SECRETS_FILE, 'image', 'image.partial', 'nodes'])
+const NODES = 'nodes'
+const OWN = new Set([RECORD_FILE, SECRETS_FILE, 'image', 'image.partial', NODES])
 /** What a writer that was killed left of a file that it was about to replace, as `writePrivate` names it. */
 const LEFT_OVER = /^\.(cluster\.json|secrets\.yaml)\.[0-9a-f]{12}$/
 
@@ -36,17 +37,35 @@ export function clusterFolder(clusters: string, name: string): ClusterFolder {
     path,
     secrets: join(path, SECRETS_FILE),
     image: join(path, 'image'),
-    node: (node) => join(path, 'nodes', node),
+    node: (node) => join(path, NODES, node),
   }
 }
 
-/** Names of the folders below, in order; none when nothing was ever made. */
+/** Names of the folders below that hold anything of a cluster, in order; none when nothing was ever made. */
 export async function listClusters(clusters: string): Promise<readonly string[]> {
   const entries = await readdir(clusters, { withFileTypes: true }).catch(() => [])
+  const names: string[] = []
+  for (const entry of entries) {
+    if (entry.isDirectory() && (await readdir(join(clusters, entry.name)).catch(() => [])).some(isOwn)) {
+      names.push(entry.name)
+    }
+  }
+  return names.sort()
+}
+
+/** Names of the machines whose files are in a folder, whatever the record says. */
+export async function listMachines({ path }: ClusterFolder): Promise<readonly string[]> {
+  const entries = await readdir(join(path, NODES), { withFileTypes: true }).catch(() => [])
   return entries
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort()
+}
+
+/** True for a folder with nothing in it that is not ours. One without a record is what a kill left, before the first line or after the last. */
+export async function isClusterFolder(path: string): Promise<boolean> {
+  const entries = await readdir(path).catch(() => undefined)
+  return entries?.every(isOwn) ?? false
 }
 
 /** Throws CliFault `folder_foreign` when a cluster cannot be made in the folder: something there is not of ours. */

@@ -5,14 +5,16 @@ import { formatFinding } from '#config'
 import { createClusterSecrets, type ClusterSecrets } from '#pki'
 import { parseManifests, renderAll } from '#render'
 import { CliFault } from '../fault.ts'
+import { unwritable } from '../file.ts'
 import { KUBERNETES_VERSION, manifestsOf } from '../manifest.ts'
 import { startDetached, type RunningMachine, type Waiting } from '../machine/detached.ts'
-import { openImage, type Image } from '../machine/image.ts'
+import { copyDisk } from '../machine/disk.ts'
+import { openImage, requireBootable, type Image } from '../machine/image.ts'
 import type { Tools } from '../machine/tool.ts'
 import { readSecrets, writeSecrets } from '../secrets.ts'
 import { writeContext } from './access.ts'
 import { listClusters, type ClusterFolder } from './folder.ts'
-import { runningNodes } from './observe.ts'
+import { diskFile, runningNodes } from './observe.ts'
 import { API_PORT, planNodes, TRUST_PORT, type Step, type Wanted } from './plan.ts'
 import { freePorts, freeWire } from './port.ts'
 import { readRecord, writeRecord, type ClusterNode, type ClusterRecord } from './record.ts'
@@ -107,12 +109,13 @@ async function powerOn(record: ClusterRecord, name: string, options: ActOptions)
   if (node === undefined) throw new CliFault('failed', `the record has no node ${name}`)
   const userData = (await renderUserData(record, await readSecrets(folder.secrets, signal))).get(name)
   await mkdir(folder.node(name), { recursive: true, mode: 0o700 })
+  const { image, diskGiB } = record.spec
+  await copyDisk({ from: join(image, 'disk.raw'), to: diskFile(folder, node), giB: diskGiB, signal })
   const needs = {
     ...{ boot: record.spec.boot, name, folder: folder.node(name), network: node.network },
     ...{ memoryMiB: record.spec.memoryMiB, diskGiB: record.spec.diskGiB },
     ...(userData === undefined ? {} : { userData }),
     link: { port: record.wirePort, mac: node.mac, address: node.address, mask: MASK },
-    disk: join(record.spec.image, 'disk.raw'),
   }
   const ports = new Map([[API_PORT, node.apiPort]])
   return startDetached({ image: openImage(folder.image), tools, needs, ports }, options)
@@ -151,18 +154,19 @@ async function otherWires({ clusters, name }: ActOptions): Promise<readonly numb
   return records.flatMap((record) => record?.wirePort ?? [])
 }
 
-/** All but the disk, which every machine has a copy of. The folder appears whole. */
+/** All but the disk, which every machine has a copy of. The folder appears whole. Throws CliFault `image_invalid`, `file_unwritable`. */
 async function copyImage(image: Image, target: string): Promise<void> {
+  requireBootable(image)
   const partial = `${target}.partial`
-  await rm(partial, { recursive: true, force: true })
-  await mkdir(partial, { mode: 0o700 })
-  for (const file of [
-    image.kernel,
-    image.initrd,
-    join(image.folder, 'cmdline'),
-    join(image.folder, 'manifest.json'),
-  ]) {
-    await copyFile(file, join(partial, basename(file)))
+  const texts = ['cmdline', 'manifest.json'].map((name) => join(image.folder, name))
+  try {
+    await rm(partial, { recursive: true, force: true })
+    await mkdir(partial, { mode: 0o700 })
+    for (const file of [image.kernel, image.initrd, ...texts]) {
+      await copyFile(file, join(partial, basename(file)))
+    }
+    await rename(partial, target)
+  } catch (cause) {
+    throw unwritable(target, cause)
   }
-  await rename(partial, target)
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { loadOrNone } from '../context.ts'
 import { findMachine, type MachinePlace, type RunningMachine } from '../machine/detached.ts'
 import { readSecrets } from '../secrets.ts'
-import type { ClusterFolder } from './folder.ts'
+import { listMachines, type ClusterFolder } from './folder.ts'
 import type { Seen } from './plan.ts'
 import { readRecord, type ClusterNode, type ClusterRecord } from './record.ts'
 
@@ -19,7 +19,7 @@ export type ObserveOptions = {
 export async function observeCluster(options: ObserveOptions): Promise<Seen> {
   const { name, folder, signal } = options
   const record = await readRecord(folder.path, name)
-  const nodes = record?.nodes ?? []
+  const nodes = record?.nodes ?? (await listMachines(folder)).map((node) => ({ name: node }))
   const hasSecrets = existsSync(folder.secrets)
   const authority = hasSecrets ? await readAuthority(folder, signal) : undefined
   return {
@@ -54,7 +54,8 @@ async function readAuthority(folder: ClusterFolder, signal: AbortSignal): Promis
   }
 }
 
-function diskFile(folder: ClusterFolder, { name }: ClusterNode): string {
+/** The name that `prepareFiles` gives to a machine's disk. */
+export function diskFile(folder: ClusterFolder, { name }: Pick<ClusterNode, 'name'>): string {
   return `${folder.node(name)}/${name}.disk`
 }
 

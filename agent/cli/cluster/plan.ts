@@ -23,7 +23,7 @@ export type Seen = {
   readonly record: ClusterRecord | undefined
   readonly secrets: 'none' | 'there' | 'damaged'
   readonly hasImage: boolean
-  /** Names of nodes whose disk is there, and of those that run. */
+  /** Names of nodes whose disk is there, and of those that run; without a record, of all whose files are there. */
   readonly disks: readonly string[]
   readonly running: readonly string[]
   /** `foreign`: the file of contexts has one of this name that is not this cluster's. */
@@ -86,14 +86,11 @@ export function differences(wanted: Wanted, record: ClusterRecord): readonly str
 function refuse(wanted: Wanted | undefined, seen: Seen): CliFault | undefined {
   const { record } = seen
   if (record === undefined && wanted === undefined) return unknownCluster()
-  if (seen.secrets === 'damaged' || (seen.secrets === 'none' && seen.disks.length > 0)) {
-    return new CliFault(
-      'cluster_damaged',
-      'the secrets of the cluster are gone or damaged, and its nodes know no others',
-      {
-        hint: 'take it away with stelectl cluster destroy, and make it anew',
-      },
-    )
+  const damage = damageOf(seen)
+  if (damage !== undefined) {
+    return new CliFault('cluster_damaged', damage, {
+      hint: 'take it away with stelectl cluster destroy, and make it anew',
+    })
   }
   if (seen.context === 'foreign') {
     return new CliFault('context_exists', 'a context of this name belongs to something else', {
@@ -101,6 +98,15 @@ function refuse(wanted: Wanted | undefined, seen: Seen): CliFault | undefined {
     })
   }
   return record === undefined || wanted === undefined ? undefined : refuseOther(wanted, record, seen)
+}
+
+function damageOf({ record, secrets, disks, running }: Seen): string | undefined {
+  if (secrets === 'damaged' || (secrets === 'none' && disks.length > 0)) {
+    return 'the secrets of the cluster are gone or damaged, and its nodes know no others'
+  }
+  // Where they are reached was in the record.
+  if (record !== undefined || running.length === 0) return undefined
+  return `the record of the cluster is gone, and ${running.join(', ')} on`
 }
 
 function refuseOther(wanted: Wanted, record: ClusterRecord, seen: Seen): CliFault | undefined {

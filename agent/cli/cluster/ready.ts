@@ -1,5 +1,5 @@
 /** Waiting for a machine to be a node: progress by its console, the end by its answer. */
-import { readFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import type { Clock } from '#kit/clock'
 import { withDeadline } from '#kit/lifetime'
 import { formatElapsed } from '../duration.ts'
@@ -19,6 +19,8 @@ export type ReadyOptions<T> = {
 }
 
 const PAUSE_MS = 500
+/** A boot prints some 50 KB. */
+const CONSOLE_BYTES = 1024 * 1024
 
 /**
  * Returns what `ask` returned first. Throws CliFault `machine_failed` (it went off), `machine_stuck` (quarantine) or `wait_deadline`, each with the
@@ -57,7 +59,16 @@ export async function untilReady<T>(options: ReadyOptions<T>): Promise<T> {
 
 async function viewConsole(place: MachinePlace): Promise<ConsoleView> {
   // The file is not there before the machine is.
-  return readConsole(await readFile(consoleFile(place), 'latin1').catch(() => ''))
+  return readConsole(await readEnd(consoleFile(place)).catch(() => ''))
+}
+
+/** What a guest prints has no end; the last of it is what counts. */
+async function readEnd(file: string): Promise<string> {
+  await using handle = await open(file)
+  const { size } = await handle.stat()
+  const length = Math.min(size, CONSOLE_BYTES)
+  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(length), position: size - length })
+  return buffer.toString('latin1', 0, bytesRead)
 }
 
 function failed(

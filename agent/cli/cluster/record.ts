@@ -55,7 +55,9 @@ export async function readRecord(folder: string, name: string): Promise<ClusterR
   const file = join(folder, RECORD_FILE)
   const text = await readText(file)
   if (text === undefined) return undefined
-  const parsed = recordSchema.safeParse(parseJson(text))
+  const json = parseJson(text)
+  if (json === undefined) throw damaged(file, 'it is not whole')
+  const parsed = recordSchema.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw damaged(

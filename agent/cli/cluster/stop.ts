@@ -28,7 +28,10 @@ const GRACE_MS = 5000
 export async function stopNode(node: ClusterNode, options: StopOptions): Promise<Stopped> {
   const { folder, clock, signal } = options
   const began = clock.monotonic()
-  const stopped = (how: Stopped['how']): Stopped => ({ how, elapsedMs: clock.monotonic() - began })
+  const stopped = (how: Stopped['how']): Stopped => ({
+    how,
+    elapsedMs: Math.round(clock.monotonic() - began),
+  })
   if (findNode(folder, node) === undefined) return stopped('was-off')
   if (await shutDown(node, options)) return stopped('shut-down')
   await cutPower(placeOf(folder, node), { clock, signal, graceMs: GRACE_MS })

@@ -2,7 +2,14 @@
 import { lstat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { openAccess } from '../cluster/access.ts'
-import { clusterFolder, clustersFolder, removeFolder } from '../cluster/folder.ts'
+import {
+  clusterFolder,
+  clustersFolder,
+  isClusterFolder,
+  listMachines,
+  removeFolder,
+  type ClusterFolder,
+} from '../cluster/folder.ts'
 import { lockCluster } from '../cluster/lock.ts'
 import { observeCluster, placeOf } from '../cluster/observe.ts'
 import { unknownCluster } from '../cluster/plan.ts'
@@ -59,36 +66,61 @@ export async function destroyCluster(run: Run<DestroyOptions>): Promise<ExitCode
   const folder = clusterFolder(clustersFolder(run.env), name)
   await requireFolder(folder.path, name)
   await using _lock = await lockCluster(folder.path)
-  const contextFile = resolve(run.shared.configPath)
-  const seen = await observeCluster({ name, folder, contextFile, signal })
-  const { record } = seen
-  if (record === undefined) throw unknownCluster(name)
-  const running = seen.running.length === 0 ? 'no machine' : seen.running.join(', ')
-  const context = seen.context === 'own' ? record.contextFile : undefined
-  const summary = {
-    cluster: name,
-    running: seen.running,
-    folder: folder.path,
-    ...(context === undefined ? {} : { context }),
-  }
+  const doomed = await observeDoomed(run, name, folder)
   if (run.options.dryRun === true) {
-    run.output.result({ dryRun: true, ...summary }, () =>
-      [
-        `would destroy the cluster ${name}:`,
-        `  ends ${running}`,
-        ...(context === undefined ? [] : [`  takes the context ${name} out of ${context}`]),
-        `  removes ${folder.path}`,
-      ].join('\n'),
-    )
+    run.output.result({ dryRun: true, ...doomed }, () => describeDoomed(doomed))
     return 0
   }
-  await requireYes(run, name, running)
-  for (const node of record.nodes) await cutPower(placeOf(folder, node), { clock, signal, graceMs: 0 })
-  if (context !== undefined) await removeContext(context, name)
+  const ended = namesOf(doomed.running, 'no machine')
+  await requireYes(run, name, ended)
+  for (const machine of doomed.machines) {
+    await cutPower(placeOf(folder, { name: machine }), { clock, signal, graceMs: 0 })
+  }
+  if (doomed.context !== undefined) await removeContext(doomed.context, name)
   const kept = await removeFolder(folder.path)
   if (kept.length > 0) run.output.warning(`${folder.path} stays: it holds ${kept.join(', ')}`)
-  run.output.result({ ...summary, kept }, () => `the cluster ${name} is gone; ended ${running}`)
+  run.output.result({ ...doomed, kept }, () => `the cluster ${name} is gone; ended ${ended}`)
   return 0
+}
+
+/** What goes when a cluster goes. */
+type Doomed = {
+  readonly cluster: string
+  readonly folder: string
+  readonly machines: readonly string[]
+  readonly running: readonly string[]
+  readonly disks: readonly string[]
+  /** The file of contexts that has one of the cluster's own. */
+  readonly context?: string
+}
+
+/** Throws CliFault `cluster_unknown`: without a record, only what a kill left of a cluster is taken away. */
+async function observeDoomed(run: Run<DestroyOptions>, name: string, folder: ClusterFolder): Promise<Doomed> {
+  const contextFile = resolve(run.shared.configPath)
+  const { record, running, disks, context } = await observeCluster({
+    ...{ name, folder, contextFile, signal: run.signal },
+  })
+  if (record === undefined && !(await isClusterFolder(folder.path))) throw unknownCluster(name)
+  return {
+    ...{ cluster: name, folder: folder.path, running, disks },
+    machines: record?.nodes.map((node) => node.name) ?? (await listMachines(folder)),
+    ...(context === 'own' ? { context: record?.contextFile ?? contextFile } : {}),
+  }
+}
+
+/** Pure. */
+function describeDoomed({ cluster, folder, running, disks, context }: Doomed): string {
+  return [
+    `would destroy the cluster ${cluster}:`,
+    `  ends ${namesOf(running, 'no machine')}`,
+    ...(context === undefined ? [] : [`  takes the context ${cluster} out of ${context}`]),
+    `  removes ${folder} with ${disks.length === 0 ? 'no disk' : `the disks of ${disks.join(', ')}`} and the secrets of the cluster`,
+    'what is on the disks cannot be got back, and no certificate of the cluster is good for anything then',
+  ].join('\n')
+}
+
+function namesOf(names: readonly string[], none: string): string {
+  return names.length === 0 ? none : names.join(', ')
 }
 
 /** A folder that is a link leads somewhere that is not ours. */

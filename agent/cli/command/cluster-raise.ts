@@ -12,7 +12,7 @@ import { rowsTable, viewNode, type NodeRow } from '../cluster/view.ts'
 import { formatElapsed } from '../duration.ts'
 import type { ExitCode } from '../failure.ts'
 import { fanOut, report } from '../fan-out.ts'
-import { openImage } from '../machine/image.ts'
+import { openImage, requireBootable } from '../machine/image.ts'
 import { requireTools } from '../machine/tool.ts'
 import type { Run } from '../run.ts'
 import { readSecrets } from '../secrets.ts'
@@ -41,7 +41,9 @@ export async function createCluster(run: Run<CreateOptions>): Promise<ExitCode> 
   const spec = { controlPlanes, workers, memoryMiB: memory, diskGiB: disk, boot, image }
   const { path } = clusterFolder(clustersFolder(run.env), name)
   await requireOwn(path)
-  const wanted: Wanted = { name, spec, rootHash: openImage(image).manifest.rootHash }
+  const opened = openImage(image)
+  requireBootable(opened)
+  const wanted: Wanted = { name, spec, rootHash: opened.manifest.rootHash }
   return raise(run, name, wanted)
 }
 
@@ -57,13 +59,14 @@ async function raise(
   const { clock, signal } = run
   const clusters = clustersFolder(run.env)
   const folder = clusterFolder(clusters, name)
-  const tools = requireTools(resolve(TOOLS_CACHE))
   await using _lock = await lockCluster(folder.path)
   const contextFile = resolve(run.shared.configPath)
   const seen = await observeCluster({ name, folder, contextFile, signal })
+  if (wanted === undefined && seen.record === undefined) throw unknownCluster(name)
   const steps = decideRaise(wanted, seen)
   if (!steps.ok) throw steps.error
   if (run.options.dryRun === true && wanted !== undefined) return showPlan(run, wanted, steps.value)
+  const tools = requireTools(resolve(TOOLS_CACHE))
   const options: ActOptions = {
     ...{ name, clusters, folder, tools, contextFile, clock, signal },
     onMachine: (node, { pid, acceleration }) =>

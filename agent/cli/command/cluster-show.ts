@@ -1,5 +1,6 @@
 /** `stelectl cluster show`. */
 import { clusterFolder, clustersFolder, listClusters } from '../cluster/folder.ts'
+import { CliFault } from '../fault.ts'
 import { unknownCluster } from '../cluster/plan.ts'
 import { readRecord } from '../cluster/record.ts'
 import { rowsTable, viewNode, type NodeRow } from '../cluster/view.ts'
@@ -29,6 +30,11 @@ export async function showClusters(run: Run): Promise<ExitCode> {
 async function rowsOf(clusters: string, name: string): Promise<readonly NodeRow[]> {
   const folder = clusterFolder(clusters, name)
   const record = await readRecord(folder.path, name)
-  if (record === undefined) throw unknownCluster(name)
+  if (record === undefined && !(await listClusters(clusters)).includes(name)) throw unknownCluster(name)
+  if (record === undefined) {
+    throw new CliFault('cluster_damaged', `the record of the cluster ${name} is gone`, {
+      hint: `stelectl cluster destroy ${name} takes away what is left of it`,
+    })
+  }
   return record.nodes.map((node) => viewNode(folder, record, node))
 }

@@ -1,6 +1,6 @@
 /** An image that machines boot from, as the image build leaves it in a folder. */
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { CliFault } from '../fault.ts'
 
@@ -44,6 +44,17 @@ export function openImage(folder: string): Image {
     throw new CliFault('image_invalid', `the image in ${folder} is not whole`, {
       hint: 'build it again into the same folder',
       cause,
+    })
+  }
+}
+
+/** Throws CliFault `image_invalid` when a file that machines boot from is not there, or not as long as its manifest says. */
+export function requireBootable(image: Image): void {
+  for (const file of [image.disk, image.kernel, image.initrd]) {
+    const listed = image.manifest.artifacts.find(({ name }) => name === basename(file))
+    if (listed !== undefined && statSync(file, { throwIfNoEntry: false })?.size === listed.bytes) continue
+    throw new CliFault('image_invalid', `the image in ${image.folder} is not whole: ${basename(file)}`, {
+      hint: 'build it again into the same folder',
     })
   }
 }

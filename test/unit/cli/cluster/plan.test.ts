@@ -153,6 +153,12 @@ describe('a cluster that cannot be raised', () => {
     expect(refusalOf({ ...whole, secrets: 'none', disks: [], running: [] })).toBeUndefined()
   })
 
+  it('has machines on and no record that says how they are reached', () => {
+    const refusal = refusalOf({ ...nothing, secrets: 'there', disks: names, running: ['demo-cp-1'] })
+    expect(refusal).toMatchObject({ code: 'cluster_damaged' })
+    expect(refusal?.hint).toContain('destroy')
+  })
+
   it('has the name of a context that is another’s', () => {
     expect(refusalOf({ ...nothing, context: 'foreign' })?.code).toBe('context_exists')
   })

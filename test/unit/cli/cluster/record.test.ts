@@ -85,8 +85,9 @@ describe('the folder of a cluster', () => {
     },
   )
 
-  it('lists folders alone, in order', async () => {
-    for (const name of ['b', 'a']) mkdirSync(join(folder, name))
+  it('lists folders alone, in order, and none with nothing of a cluster in it', async () => {
+    for (const name of ['b', 'a']) mkdirSync(join(folder, name, 'nodes'), { recursive: true })
+    mkdirSync(join(folder, 'empty'))
     writeFileSync(join(folder, 'file'), '')
     expect(await listClusters(folder)).toEqual(['a', 'b'])
     expect(await listClusters(join(folder, 'none'))).toEqual([])
