@@ -167,6 +167,36 @@ describe('an address', () => {
     expect(fault.code).toBe('certificate_server_node')
   })
 
+  it('that the certificate does not name is good with a server name that it carries', async () => {
+    const [endpoint] = (await serve('127.0.0.3')).endpoints
+    await dial('127.0.0.3', endpoint!.port, { serverName: 'cp-1' }).system.version({}, soon())
+  })
+
+  it('that the certificate names does not help a server name that it does not carry', async () => {
+    const [endpoint] = (await serve('127.0.0.1')).endpoints
+    for (const serverName of ['cp-2', 'cp-1.example', '127.0.0.9']) {
+      const fault = await faultOf(
+        dial('127.0.0.1', endpoint!.port, { serverName }).system.version({}, soon()),
+      )
+      expect([fault.status, fault.code]).toEqual(['unauthenticated', 'certificate_server_name'])
+      expect(fault.message).toContain('server name')
+    }
+  })
+
+  it('has to belong to the expected node, also when the server name is right', async () => {
+    const shared = await makeServer(authority, { name: 'cp-2', addresses: ['127.0.0.1'] })
+    const [endpoint] = (await serve('127.0.0.1', 0, shared)).endpoints
+    const both = { serverName: 'cp-2', expectedNode: 'cp-2' }
+    await dial('127.0.0.1', endpoint!.port, both).system.version({}, soon())
+    const other = { serverName: '127.0.0.1', expectedNode: 'cp-1' }
+    const fault = await faultOf(dial('127.0.0.1', endpoint!.port, other).system.version({}, soon()))
+    expect(fault.code).toBe('certificate_server_node')
+    const unnamed = { serverName: 'cp-1', expectedNode: 'cp-2' }
+    expect((await faultOf(dial('127.0.0.1', endpoint!.port, unnamed).system.version({}, soon()))).code).toBe(
+      'certificate_server_name',
+    )
+  })
+
   it('is the source address when it is given', async () => {
     const quiet = await silent(createTcpServer())
     const call = dial('127.0.0.1', quiet.port, {}, '127.0.0.2').system.version(
