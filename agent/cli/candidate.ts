@@ -14,6 +14,8 @@ export type Known = {
   readonly contexts: readonly string[]
   readonly nodes: readonly string[]
   readonly services: readonly string[]
+  /** Names of the clusters of machines on this host. */
+  readonly clusters: readonly string[]
 }
 
 /** Where the words before the last one lead. */
@@ -69,7 +71,8 @@ export function completeWord(position: Position, word: string, known: Known): Co
   return operandValues(position, word, known)
 }
 
-const PATHS = ['file', 'secrets', 'config', 'output-file', 'output-dir']
+const PATHS = ['file', 'secrets', 'config', 'output-file', 'output-dir', 'image']
+const OF_CLUSTERS = ['cluster start', 'cluster show', 'cluster stop', 'cluster destroy']
 
 function valuesOf(option: Option, word: string, known: Known): Completion {
   const name = nameOf(option)
@@ -100,6 +103,7 @@ function namesFor({ program, command }: Position, known: Known): readonly string
   if (command.name() === 'help') return visible(program).map((one) => one.name())
   if (path === 'logs') return [...known.services, 'audit']
   if (path === 'service restart') return known.services
+  if (OF_CLUSTERS.includes(path)) return known.clusters
   return ['config use', 'config remove', 'config rename'].includes(path) ? known.contexts : []
 }
 

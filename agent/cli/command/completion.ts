@@ -1,6 +1,6 @@
 /**
  * `stelectl completion`: a script for the shell, and the hidden verb `complete` that the script asks. Completion never dials a node: contexts and
- * nodes of the chosen one come from the file of contexts, names of services are the fixed ones.
+ * nodes of the chosen one come from the file of contexts, clusters from their folders, names of services are the fixed ones.
  */
 import { Argument, type Command } from 'commander'
 import { completeWord, readPosition, type Completion } from '../candidate.ts'
@@ -51,8 +51,14 @@ async function complete(host: Host, program: Command, words: readonly string[]):
     contexts: Object.keys(file.contexts),
     nodes: nodesOf(file, context),
     services: SERVICES,
+    clusters: position.command.parent?.name() === 'cluster' ? await clustersOf(host) : [],
   })
   host.output.raw(linesOf(completion))
+}
+
+async function clustersOf({ env }: Host): Promise<readonly string[]> {
+  const { clustersFolder, listClusters } = await import('../cluster/folder.ts')
+  return listClusters(clustersFolder(env))
 }
 
 function nodesOf(file: Contexts, wanted: string | undefined): readonly string[] {

@@ -18,6 +18,7 @@ const known = {
   contexts: ['demo', 'lab'],
   nodes: ['cp-1', 'cp-2', 'worker-1'],
   services: ['core', 'gateway'],
+  clusters: ['demo', 'stele'],
 }
 
 function complete(...words: readonly string[]): readonly string[] | 'files' {
@@ -55,6 +56,22 @@ describe('completeWord', () => {
     [['comp'], ['completion']],
     [['apply', '--dry'], ['--dry-run']],
     [['help', 'ev'], ['events']],
+    [
+      ['cluster', ''],
+      ['create', 'start', 'show', 'stop', 'destroy'],
+    ],
+    [
+      ['cluster', 'destroy', ''],
+      ['demo', 'stele'],
+    ],
+    [['cluster', 'start', 's'], ['stele']],
+    [['cluster', 'destroy', 'demo', ''], []],
+    [['cluster', 'create', ''], []],
+    [
+      ['cluster', 'create', 'demo', '--boot', ''],
+      ['firmware', 'kernel'],
+    ],
+    [['cluster', 'destroy', 'demo', '--dry'], ['--dry-run']],
   ])('goes on with %j', (words, candidates) => {
     expect(complete(...words)).toEqual(candidates)
   })
@@ -65,6 +82,7 @@ describe('completeWord', () => {
     [['render', '--file=x']],
     [['gen', 'secrets', '-o', '']],
     [['config', 'merge', 'a']],
+    [['cluster', 'create', '--image', '']],
   ])('leaves paths to the shell in %j', (words) => {
     expect(complete(...words)).toBe('files')
   })
