@@ -30,6 +30,10 @@ export type MachineNeeds = {
   readonly link?: MachineLink
   /** A disk to boot instead of a copy of the image's. */
   readonly disk?: string
+  /** UUID of the firmware; all zeros for firmware that has none. Default: one that is always the same for this name in this folder. */
+  readonly uuid?: string
+  /** A second disk: the file itself, in the folder, which the machine may write to. */
+  readonly secondDisk?: string
 }
 
 export type MachineLink = {

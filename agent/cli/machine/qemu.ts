@@ -1,7 +1,8 @@
 /** Machines of QEMU: the real chain of firmware, boot loader, UKI, verified root, with the image's own kernel. */
 import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { freePort } from '../cluster/port.ts'
 import { findAcceleration, KVM_ARGUMENTS, type Acceleration } from './acceleration.ts'
 import { MachineConsole } from './console.ts'
@@ -102,13 +103,15 @@ export function qemuArguments(image: Image, needs: MachineNeeds, files: MachineF
       'chardev:c',
     ],
     ...['-drive', `file=${files.disk},format=raw,if=none,id=d,cache=writeback,discard=unmap`],
-    ...['-device', 'virtio-blk-pci,drive=d,bootindex=1'],
+    ...['-device', `virtio-blk-pci,drive=d,bootindex=1,serial=${serialOf(files.disk)}`],
+    ...['-uuid', needs.uuid ?? uuidOf(needs)],
     ...(files.seed === undefined ? [] : seedDisk(files.seed)),
     ...ownNetwork(needs.network ?? 2, files.ports),
     ...(needs.link ? linkArguments(needs.link) : []),
     ...['-device', 'virtio-rng-pci'],
     // Resets a guest that hangs; it counts only once the guest began to.
     ...['-device', 'i6300esb', '-action', 'watchdog=reset'],
+    ...(needs.secondDisk === undefined ? [] : secondDisk(needs.secondDisk)),
     ...bootArguments(image, needs, files.variables),
   ]
 }
@@ -121,6 +124,26 @@ function ownNetwork(network: number, ports: ReadonlyMap<number, number>): readon
     ...['-netdev', `user,id=n,net=10.0.${network}.0/24,restrict=on${forwards}`],
     ...['-device', `virtio-net-pci,netdev=n,mac=52:54:00:00:00:${lastByte}`],
   ]
+}
+
+/** Version 8, which is for values that others make (RFC 9562, 5.8). */
+function uuidOf({ folder, name }: MachineNeeds): string {
+  const digits = digestOf(resolve(folder, name)).slice(0, 32)
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-8$4-$5')
+}
+
+/** At most 20 characters (virtio 1.3, 5.2.6.1). */
+function serialOf(disk: string): string {
+  return digestOf(resolve(disk)).slice(0, 20)
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function secondDisk(file: string): readonly string[] {
+  const device = `virtio-blk-pci,drive=e,serial=${serialOf(file)}`
+  return ['-drive', `file=${file},format=raw,if=none,id=e,cache=writeback,discard=unmap`, '-device', device]
 }
 
 function seedDisk(file: string): readonly string[] {

@@ -18,7 +18,10 @@ import type { Cell, Forward } from './uml-cell.ts'
 import type { UmlImage } from './uml-image.ts'
 
 /** What can be asked of such a machine: it has no firmware and one network card. */
-export type UmlNeeds = Omit<MachineNeeds, 'boot' | 'secureBootVariables' | 'link' | 'disk'>
+export type UmlNeeds = Omit<
+  MachineNeeds,
+  'boot' | 'secureBootVariables' | 'link' | 'disk' | 'uuid' | 'secondDisk'
+>
 
 export type UmlDisks = { readonly state: string; readonly seed: string | undefined }
 
