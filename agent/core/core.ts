@@ -48,8 +48,19 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
   const boot = await bootOf(ports, options)
   const state = openState({ directory: paths.state, files: stateFileSystem, clock, log, boot })
   const { committed, configuration, events } = state
-  const loss = platform.isStateLost ? 'state_lost' : state.loss
-  const node = new Node({ machine, boot, ports, clock, log, events, configuration, committed, loss })
+  const loss = platform.loss?.code ?? state.loss
+  const node = new Node({
+    machine,
+    boot,
+    ports,
+    clock,
+    log,
+    events,
+    configuration,
+    committed,
+    loss,
+    ...(platform.loss ? { lossReason: platform.loss.reason } : {}),
+  })
   const key = await state.identities.key()
   const stored = state.identities.certificate(key)
   if (stored !== undefined)
@@ -97,7 +108,9 @@ export async function startCore(options: CoreOptions): Promise<AsyncDisposable> 
     }),
     watchServices(node, { signal: running }),
     platform.watch(node, { signal: running }),
-    ...(committed.kind === 'none' ? [] : [compareUserData(node, state.boots, { signal: running })]),
+    ...(committed.kind === 'none' || loss !== undefined
+      ? []
+      : [compareUserData(node, state.boots, { signal: running })]),
   ].map((task) =>
     task.catch((error: unknown) => {
       if (!running.aborted) log.error('background task failed', { error })
@@ -118,7 +131,7 @@ async function platformOf(options: CoreOptions): Promise<Platform> {
   return {
     ports: localPorts({ directory: flags.directory, userData: flags.userData, files, clock }),
     paths: nodeDirectory(flags.directory),
-    isStateLost: false,
+    loss: undefined,
     machine: { name: flags.name, addresses: flags.addresses },
     sharedFiles: files,
     shareSockets: () => undefined,

@@ -12,13 +12,16 @@ import type { EventLog } from './event-log.ts'
 import type { HeldIdentity } from './identity/held.ts'
 import { inWords, mayEnter, type Loss, type MachineState, type StepName } from './machine/state.ts'
 import { viewOf, type NodeView } from './node-view.ts'
-import type { BootInfo, Ports } from './ports.ts'
+import type { BootInfo, Finding, Ports } from './ports.ts'
 import { before, inForce, type Committed, type Version } from './store/committed.ts'
 import type { JsonFile } from './store/json-file.ts'
 import type { SourceRecord } from './user-data.ts'
 
-export type Finding = { readonly message: string; readonly remedy: string }
-export type Machine = { readonly name: string; readonly addresses: readonly string[] }
+export type Machine = {
+  readonly name: string
+  readonly addresses: readonly string[]
+  readonly id?: string | undefined
+}
 export type ActiveConfiguration = {
   readonly version: Version
   readonly parsed: NodeConfiguration
@@ -35,6 +38,8 @@ export type NodeOptions = {
   readonly configuration: JsonFile<Committed>
   readonly committed: Committed
   readonly loss?: Loss | undefined
+  /** Why, where more is known than the code says. */
+  readonly lossReason?: string
 }
 
 export class Node {
@@ -45,6 +50,7 @@ export class Node {
   readonly log: Log
   readonly events: EventLog
   readonly change = new Change()
+  readonly lossReason: string | undefined
   readonly #file: JsonFile<Committed>
   readonly #findings = new Map<string, Finding>()
   #state: MachineState = { kind: 'booting', step: undefined }
@@ -71,6 +77,7 @@ export class Node {
     this.#file = options.configuration
     this.#committed = options.committed
     this.#loss = options.loss
+    this.lossReason = options.lossReason
     this.#adopt()
   }
 

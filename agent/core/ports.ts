@@ -3,7 +3,7 @@
  * the host.
  */
 import type { Change } from './change.ts'
-import type { MachineState } from './machine/state.ts'
+import type { Loss, MachineState } from './machine/state.ts'
 import type { FileSystem } from './store/file-system.ts'
 
 export type ServiceStateName = 'starting' | 'running' | 'restarting' | 'stopped'
@@ -172,14 +172,19 @@ export type Ports = {
   readonly userData: readonly UserDataSource[]
 }
 
+/** Something that a person should know, and what to do about it; free of values of the configuration. */
+export type Finding = { readonly message: string; readonly remedy: string }
+/** What of STATE the platform found to be gone or doubtful, and why, for people. */
+export type PlatformLoss = { readonly code: Exclude<Loss, 'configuration_lost'>; readonly reason: string }
+
 /** Of the node, what a platform may look at and say. */
 export type WatchedNode = {
   readonly name: string
   readonly machine: { readonly addresses: readonly string[] }
   readonly state: MachineState
-  readonly findings: ReadonlyMap<string, { readonly message: string; readonly remedy: string }>
+  readonly findings: ReadonlyMap<string, Finding>
   readonly change: Change
-  setFinding(code: string, finding: { readonly message: string; readonly remedy: string } | undefined): void
+  setFinding(code: string, finding: Finding | undefined): void
 }
 
 /** Where core runs: the ports, and what differs around them. */
@@ -192,10 +197,17 @@ export type Platform = {
     readonly gatewayIdentity: string
     readonly trustIdentity: string
   }
-  /** What the machine is called and reached at, unless its configuration says otherwise. The addresses may change while core runs. */
-  readonly machine: { readonly name: string; readonly addresses: readonly string[] }
-  /** Whether memory stands where STATE should be. */
-  readonly isStateLost: boolean
+  /**
+   * What the machine is called and reached at, unless its configuration says otherwise. The addresses may change while core runs. `id` is that of
+   * machine-id(5); undefined where the machine is not the node's own.
+   */
+  readonly machine: {
+    readonly name: string
+    readonly addresses: readonly string[]
+    readonly id?: string | undefined
+  }
+  /** Set where STATE is not there, so that memory stands in its place, or may be another machine's. */
+  readonly loss: PlatformLoss | undefined
   /** Writes what gateway and trust read, so that they can. */
   readonly sharedFiles: FileSystem
   /** Called when both sockets are bound. */

@@ -24,6 +24,7 @@ export function statusOf(node: Node, services: readonly ServiceInfo[] | undefine
     certificateNotAfter: identity?.notAfter,
     certificateRenewAt: identity?.renewAt,
     findings: findingsOf(node, services),
+    machineId: node.machine.id ?? '',
   }
 }
 

@@ -94,6 +94,7 @@ export function statusData(status: NodeStatus): object {
     step: status.step,
     bootId: status.bootId,
     bootedAt: status.bootedAt,
+    machineId: status.machineId === '' ? undefined : status.machineId,
     services: { running: status.servicesRunning, total: status.servicesTotal },
     config: {
       revision: status.configRevision,

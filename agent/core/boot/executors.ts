@@ -107,7 +107,7 @@ export function createExecutors(options: ExecutorOptions): Executors {
     },
     enter: (step) => {
       if (step.state === 'running') node.enter({ kind: 'running' })
-      else node.enter(quarantineOf(node.loss))
+      else node.enter(quarantineOf(node.loss, node.lossReason))
     },
   }
 }

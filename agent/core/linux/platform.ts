@@ -11,6 +11,7 @@ import { accountsIn, groupOf } from './account.ts'
 import { currentAddresses, lastKnown, waitForAddress } from './address.ts'
 import { kernelBoot } from './boot.ts'
 import { consoleText, hostConsole, type ConsoleWriter } from './console.ts'
+import { recogniseHardware, type HardwareFindings } from './hardware.ts'
 import { linuxHost } from './host.ts'
 import { linuxIntegrity } from './integrity/measure.ts'
 import { journalLogs } from './journal.ts'
@@ -22,7 +23,6 @@ import { hostPrograms, type Programs } from './run.ts'
 import { hostSeeds, readMetaData, type SeedPort } from './seed-disk.ts'
 import { systemdServices } from './service.ts'
 import { makeSharedFolders, shareSocket, sharingFiles } from './share.ts'
-import { isStateLost } from './state-disk.ts'
 import { userDataSources } from './user-data.ts'
 
 export type LinuxOptions = {
@@ -71,6 +71,10 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
   const { bootId } = await boot.current({ signal })
   const seeds = hostSeeds({ programs, folder: run('core') })
   const facts = { commandLine: textOf('/proc/cmdline'), serial: textOf('/sys/class/dmi/id/product_serial') }
+  const hardware = await recogniseHardware({
+    ...{ directory, commandLine: facts.commandLine },
+    ...{ programs, log, signal },
+  })
   const addresses = options.addresses.length > 0 ? () => options.addresses : lastKnown(currentAddresses)
   await waitForAddress({ addresses, limitMs: ADDRESS_WAIT_MS, clock, signal })
   const name = await keptName(
@@ -95,10 +99,11 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
       userData: userDataSources({ ...facts, flags: options.userData, seeds, clock }),
     },
     paths,
-    isStateLost: isStateLost(textOf('/proc/self/mountinfo'), directory),
+    loss: hardware.loss,
     // Asked each time: a lease may bring another address, and the certificate then follows.
     machine: {
       name,
+      id: hardware.machineId,
       get addresses() {
         return addresses()
       },
@@ -112,6 +117,7 @@ export async function linuxPlatform(options: LinuxOptions): Promise<Platform> {
       refused.onChange = () => reportSettings(node, refused.settings)
       refused.onChange()
       reportPrograms(node, programs)
+      reportHardware(node, hardware.findings)
       await Promise.all([
         watchAddresses(node, { clock, signal: running }),
         showOnConsole(node, { write: hostConsole(), version: options.version, clock, signal: running }),
@@ -185,6 +191,10 @@ export async function showOnConsole(
     await clock.sleep(CONSOLE_INTERVAL_MS, signal).catch(() => undefined)
     await node.change.beyond(seen, signal).catch(() => undefined)
   }
+}
+
+function reportHardware(node: WatchedNode, findings: HardwareFindings): void {
+  for (const [code, finding] of Object.entries(findings)) node.setFinding(code, finding)
 }
 
 function reportSettings(node: WatchedNode, settings: readonly string[]): void {

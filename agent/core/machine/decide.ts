@@ -12,7 +12,7 @@ export type Snapshot = {
   readonly state: MachineState
   readonly configuration:
     | { readonly kind: 'none' }
-    /** There was one, and STATE no longer has it: user data is not read, for it is not what this node was. */
+    /** There was one, and STATE no longer has it or may be another's: user data is not read, for it is not what this node was. */
     | { readonly kind: 'lost' }
     /** The user data is broken, but its NodeConfig alone names a node CA and its key. */
     | { readonly kind: 'partial' }

@@ -19,12 +19,12 @@ export function observe(node: Node): Snapshot {
 }
 
 function configurationOf(node: Node): Snapshot['configuration'] {
+  if (node.loss !== undefined) return { kind: 'lost' }
   if (node.active !== undefined) {
     const controlPlane =
       node.active.view.role === 'control-plane' && node.active.view.authorityKey !== undefined
     return { kind: 'known', controlPlane, revision: node.active.version.revision }
   }
-  if (node.loss !== undefined) return { kind: 'lost' }
   return { kind: node.partial === undefined ? 'none' : 'partial' }
 }
 

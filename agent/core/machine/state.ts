@@ -9,8 +9,8 @@ export type StepName =
   | 'start-trust'
   | 'enter'
 
-/** What of STATE is gone, so that core must not go on as if the node were new. */
-export type Loss = 'state_lost' | 'configuration_lost'
+/** What of STATE is gone, or may be another's, so that core must not go on as if the node were new, or as if it were that one. */
+export type Loss = 'state_lost' | 'state_ambiguous' | 'disk_too_small' | 'configuration_lost'
 /** `user_data`: absent or unusable. */
 export type QuarantineCode = 'user_data' | Loss
 

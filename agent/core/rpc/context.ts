@@ -16,10 +16,11 @@ export function requireUp(node: Node): void {
   })
 }
 
-/** Throws FAILED_PRECONDITION while memory stands in for STATE: what would be accepted now would be gone at the next boot. */
+/** Throws FAILED_PRECONDITION while memory stands in for STATE, or STATE may be another's: what would be accepted now would be gone at the next boot. */
 export function requireState(node: Node): void {
-  if (node.loss !== 'state_lost') return
-  throw new RpcFault('failed_precondition', 'state_lost', REASONS.state_lost, { hint: REMEDIES.state_lost })
+  const { loss } = node
+  if (loss === undefined || loss === 'configuration_lost') return
+  throw new RpcFault('failed_precondition', loss, node.lossReason ?? REASONS[loss], { hint: REMEDIES[loss] })
 }
 
 /** Returns the configuration in force; throws FAILED_PRECONDITION, with the state of the machine, when there is none. */

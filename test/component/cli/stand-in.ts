@@ -291,6 +291,7 @@ export class StandIn implements AsyncDisposable {
       certificateNotAfter: undefined,
       certificateRenewAt: undefined,
       findings: [],
+      machineId: '',
     }
   }
 }

@@ -19,6 +19,7 @@ const status: NodeStatus = {
   certificateNotAfter: undefined,
   certificateRenewAt: undefined,
   findings: [],
+  machineId: '',
 }
 const answer = (node: string, changes: Partial<NodeStatus> = {}) =>
   ({ node, kind: 'answer', value: { ...status, ...changes } }) as const

@@ -275,6 +275,11 @@ export interface NodeStatus {
     | undefined;
   /** What a person should know or do. */
   findings: StatusFinding[];
+  /**
+   * Identity of the machine, as programs on it know it: 32 hexadecimal digits, the same at every boot, and another one on every machine. Empty
+   * where the machine is not the node's own.
+   */
+  machineId: string;
 }
 
 /** Asks for the status once. */
@@ -930,6 +935,7 @@ function createBaseNodeStatus(): NodeStatus {
     certificateNotAfter: undefined,
     certificateRenewAt: undefined,
     findings: [],
+    machineId: "",
   };
 }
 
@@ -988,6 +994,9 @@ export const NodeStatus: MessageFns<NodeStatus> = {
     }
     for (const v of message.findings) {
       StatusFinding.encode(v!, writer.uint32(130).fork()).join();
+    }
+    if (message.machineId !== "") {
+      writer.uint32(138).string(message.machineId);
     }
     return writer;
   },
@@ -1133,6 +1142,14 @@ export const NodeStatus: MessageFns<NodeStatus> = {
             message.findings.push(StatusFinding.decode(reader, reader.uint32()));
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.machineId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1207,6 +1224,11 @@ export const NodeStatus: MessageFns<NodeStatus> = {
       findings: globalThis.Array.isArray(object?.findings)
         ? object.findings.map((e: any) => StatusFinding.fromJSON(e))
         : [],
+      machineId: isSet(object.machineId)
+        ? globalThis.String(object.machineId)
+        : isSet(object.machine_id)
+        ? globalThis.String(object.machine_id)
+        : "",
     };
   },
 
@@ -1260,6 +1282,9 @@ export const NodeStatus: MessageFns<NodeStatus> = {
     if (message.findings?.length) {
       obj.findings = message.findings.map((e) => StatusFinding.toJSON(e));
     }
+    if (message.machineId !== "") {
+      obj.machineId = message.machineId;
+    }
     return obj;
   },
 
@@ -1288,6 +1313,7 @@ export const NodeStatus: MessageFns<NodeStatus> = {
     message.certificateNotAfter = object.certificateNotAfter ?? undefined;
     message.certificateRenewAt = object.certificateRenewAt ?? undefined;
     message.findings = object.findings?.map((e) => StatusFinding.fromPartial(e)) || [];
+    message.machineId = object.machineId ?? "";
     return message;
   },
 };
