@@ -50,7 +50,11 @@ export async function makeInitrd(context: StepContext): Promise<void> {
   const libraries = wanted.libraries.map((name) => libraryPath(root, name, 'the initrd'))
   for (const path of closure(root, [...wanted.executables, ...libraries])) copy(tree, root, path)
   addUnits(tree, root, wanted.units)
-  for (const rule of wanted.udevRules) copy(tree, packages, `usr/lib/udev/rules.d/${rule}`)
+  for (const rule of wanted.udevRules) {
+    // Ours are in the root; of the packages' rules it may not have all that the initrd wants.
+    const path = `usr/lib/udev/rules.d/${rule}`
+    copy(tree, root.has(path) ? root : packages, path)
+  }
   addModules(tree, root, { release, names: wanted.modules })
   addIdentity(tree, root)
 
