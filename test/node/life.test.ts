@@ -40,10 +40,10 @@ describe.each(['kernel', 'uml'] as const)('a node, boot %s', { timeout: 2 * BOOT
     const status = await ready(machine, tls, notBoot === undefined ? {} : { notBoot })
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     process.stdout.write(`life: ${boot}: all services run after ${seconds} s\n`)
-    const { node, role, state, configDigest, configRevision, bootId } = status
+    const { node, role, state, configDigest, configRevision, bootId, machineId } = status
     return {
       bootId,
-      kept: { node, role, state, configDigest, configRevision, key: await nodeKey(machine, tls) },
+      kept: { node, role, state, configDigest, configRevision, machineId, key: await nodeKey(machine, tls) },
     }
   }
 
@@ -55,7 +55,7 @@ describe.each(['kernel', 'uml'] as const)('a node, boot %s', { timeout: 2 * BOOT
     expect(sources.map(({ kind }) => kind).join()).toContain('nocloud')
   })
 
-  it('reboots by the API: another boot, the same key and configuration', async () => {
+  it('reboots by the API: another boot, the same key, machine and configuration', async () => {
     const before = await look()
     await call(machine, tls, ({ system }, calling) =>
       system.reboot({ mode: RebootMode.UNSPECIFIED }, calling),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 
 const SECTOR = 512
+const PIECE = 16 * 1024 ** 2
 /** File systems of ext4 with blocks of 4 KiB have groups of 128 MiB; copies of the superblock are at the beginning of some of them. */
 const GROUP = 128 * 1024 ** 2
 const SUPERBLOCK = { offset: 1024, length: 1024 } as const
@@ -11,24 +12,46 @@ export type Region = { readonly offset: number; readonly length: number }
 
 /** Returns where the partition with this label is, in bytes. Throws when the disk has none. */
 export function partitionOf(disk: string, label = 'state'): Region {
-  const header = readAt(disk, { offset: SECTOR, length: SECTOR })
-  if (header.toString('latin1', 0, 8) !== 'EFI PART') throw new Error(`${disk} has no GPT`)
+  const found = partitionsOf(disk).find((partition) => partition.label === label)
+  if (found === undefined) throw new Error(`${disk} has no partition ${label}`)
+  return found
+}
+
+/** Returns all partitions of a disk, in bytes, in the order of its table. */
+export function partitionsOf(disk: string): readonly (Region & { readonly label: string })[] {
+  const header = headerOf(disk)
   const [at, count, size] = [
     Number(header.readBigUInt64LE(72)),
     header.readUInt32LE(80),
     header.readUInt32LE(84),
   ]
   const table = readAt(disk, { offset: at * SECTOR, length: count * size })
-  for (let entry = 0; entry < table.length; entry += size) {
-    const name = table.toString('utf16le', entry + 56, entry + 128).replace(/\0.*$/s, '')
-    if (name !== label) continue
-    const [first, last] = [
-      Number(table.readBigUInt64LE(entry + 32)),
-      Number(table.readBigUInt64LE(entry + 40)),
-    ]
-    return { offset: first * SECTOR, length: (last - first + 1) * SECTOR }
-  }
-  throw new Error(`${disk} has no partition ${label}`)
+  return Array.from({ length: count }, (_, index) => table.subarray(index * size, (index + 1) * size))
+    .filter((entry) => entry.subarray(0, 16).some((byte) => byte !== 0))
+    .map((entry) => {
+      const [first, last] = [Number(entry.readBigUInt64LE(32)), Number(entry.readBigUInt64LE(40))]
+      return {
+        label: entry.toString('utf16le', 56, 128).replace(/\0.*$/s, ''),
+        ...{ offset: first * SECTOR, length: (last - first + 1) * SECTOR },
+      }
+    })
+}
+
+/** Returns where the table says that its backup is, in bytes. Throws when there is none. */
+export function backupOf(disk: string): number {
+  const offset = Number(headerOf(disk).readBigUInt64LE(32)) * SECTOR
+  requireHeader(disk, offset)
+  return offset
+}
+
+function headerOf(disk: string): Buffer {
+  return requireHeader(disk, SECTOR)
+}
+
+function requireHeader(disk: string, offset: number): Buffer {
+  const header = readAt(disk, { offset, length: SECTOR })
+  if (header.toString('latin1', 0, 8) !== 'EFI PART') throw new Error(`${disk} has no GPT at ${offset}`)
+  return header
 }
 
 /** The superblock of the file system there, and every place where it may have a copy. */
@@ -55,7 +78,11 @@ export function destroy(disk: string, regions: readonly Region[]): () => void {
 /** SHA-256 of all the regions. */
 export function digestOfRegions(disk: string, regions: readonly Region[]): string {
   const hash = createHash('sha256')
-  for (const region of regions) hash.update(readAt(disk, region))
+  for (const { offset, length } of regions) {
+    for (let done = 0; done < length; done += PIECE) {
+      hash.update(readAt(disk, { offset: offset + done, length: Math.min(PIECE, length - done) }))
+    }
+  }
   return hash.digest('hex')
 }
 
