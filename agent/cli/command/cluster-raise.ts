@@ -75,7 +75,9 @@ async function raise(
   sayResumed(run, seen, steps.value)
   const begun = seen.record ?? (wanted === undefined ? undefined : await beginCluster(wanted, options))
   if (begun === undefined) throw unknownCluster(name)
-  return showReady(run, await raiseMachines(begun, steps.value, options), options)
+  const raised = await raiseMachines(begun, steps.value, options)
+  // Not awaited: the lock ends here. Waiting changes nothing, and who does not want to wait may stop or destroy.
+  return showReady(run, raised, options)
 }
 
 function sayResumed(run: Run<unknown>, seen: Seen, steps: readonly Step[]): void {
