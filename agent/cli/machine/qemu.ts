@@ -80,7 +80,10 @@ export async function prepareFiles({ image, tools, needs, ports }: PrepareInput)
   return {
     disk: prepareDisk(image, needs),
     variables: prepareVariables(tools, needs),
-    seed: userData === undefined ? undefined : await writeSeed(tools, join(folder, `${name}.seed`), userData),
+    seed:
+      userData === undefined
+        ? undefined
+        : await writeSeed(tools, join(folder, `${name}.seed`), { name, userData }),
     ports,
     acceleration: await findAcceleration(image, tools),
   }

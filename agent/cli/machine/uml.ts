@@ -36,7 +36,9 @@ export async function startUml(image: UmlImage, tools: Tools, needs: UmlNeeds): 
   const { folder, name, userData } = needs
   mkdirSync(folder, { recursive: true })
   const seed =
-    userData === undefined ? undefined : await writeSeed(tools, join(folder, `${name}.seed`), userData)
+    userData === undefined
+      ? undefined
+      : await writeSeed(tools, join(folder, `${name}.seed`), { name, userData })
   const disks = { state: await prepareState(tools, needs), seed }
   const child = spawn('unshare', cellCommand(umlCell(image, tools, { needs, disks })), {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
