@@ -103,6 +103,24 @@ export async function renderUserData(
   return new Map(rendered.value.map(({ machineName, userData }) => [machineName, userData]))
 }
 
+/** Throws CliFault `cluster_differs` when the image that disks are copied from is not the one that the cluster was begun with, or is not whole. */
+export function requireImageOf({
+  name,
+  rootHash,
+  spec,
+}: Pick<ClusterRecord, 'name' | 'rootHash'> & { readonly spec: Pick<ClusterRecord['spec'], 'image'> }): void {
+  const image = openImage(spec.image)
+  requireBootable(image)
+  if (image.manifest.rootHash === rootHash) return
+  throw new CliFault(
+    'cluster_differs',
+    `the image in ${spec.image} is another one since the cluster was begun`,
+    {
+      hint: `stelectl cluster destroy ${name}, and make it anew`,
+    },
+  )
+}
+
 async function powerOn(record: ClusterRecord, name: string, options: ActOptions): Promise<RunningMachine> {
   const { folder, tools, signal } = options
   const node = record.nodes.find((one) => one.name === name)

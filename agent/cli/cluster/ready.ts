@@ -68,7 +68,7 @@ async function readEnd(file: string): Promise<string> {
   const { size } = await handle.stat()
   const length = Math.min(size, CONSOLE_BYTES)
   const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(length), position: size - length })
-  return buffer.toString('latin1', 0, bytesRead)
+  return buffer.toString('utf8', 0, bytesRead)
 }
 
 function failed(
@@ -79,7 +79,7 @@ function failed(
   const { place, view } = seen
   const lines = view.last.length === 0 ? ['nothing'] : view.last
   const told = [
-    `${place.name} did not get ready: ${why}`,
+    `it did not get ready: ${why}`,
     'the last lines of its console:',
     ...lines.map((line) => `  ${line}`),
   ]

@@ -1,9 +1,9 @@
 /** `stelectl cluster create` and `start`: both go from what is there to a cluster that runs. */
 import { join, resolve } from 'node:path'
 import { askReady, openAccess } from '../cluster/access.ts'
-import { clusterFolder, clustersFolder, requireOwn } from '../cluster/folder.ts'
+import { clusterFolder, clustersFolder, requireOwn, type ClusterFolder } from '../cluster/folder.ts'
 import { lockCluster } from '../cluster/lock.ts'
-import { beginCluster, raiseMachines, type ActOptions } from '../cluster/machines.ts'
+import { beginCluster, raiseMachines, requireImageOf, type ActOptions } from '../cluster/machines.ts'
 import { observeCluster, placeOf } from '../cluster/observe.ts'
 import { decideRaise, planNodes, unknownCluster, type Seen, type Step, type Wanted } from '../cluster/plan.ts'
 import { untilReady } from '../cluster/ready.ts'
@@ -12,7 +12,7 @@ import { rowsTable, viewNode, type NodeRow } from '../cluster/view.ts'
 import { formatElapsed } from '../duration.ts'
 import type { ExitCode } from '../failure.ts'
 import { fanOut, report } from '../fan-out.ts'
-import { openImage, requireBootable } from '../machine/image.ts'
+import { openImage, requireBootable, requireWhole } from '../machine/image.ts'
 import { requireTools } from '../machine/tool.ts'
 import type { Run } from '../run.ts'
 import { readSecrets } from '../secrets.ts'
@@ -32,6 +32,8 @@ type Row = NodeRow & { readonly readyMs?: number }
 
 /** Where the image build of a checkout keeps its tools, for a host that has none of its own. */
 const TOOLS_CACHE = '.cache/images/tools'
+/** Of an image, what a cluster keeps beside its disks. */
+const SAVED = ['vmlinuz', 'initrd.zst'] as const
 const READY_MS = 10 * 60_000
 
 export async function createCluster(run: Run<CreateOptions>): Promise<ExitCode> {
@@ -65,6 +67,7 @@ async function raise(
   if (wanted === undefined && seen.record === undefined) throw unknownCluster(name)
   const steps = decideRaise(wanted, seen)
   if (!steps.ok) throw steps.error
+  requireSaved(seen, folder)
   if (run.options.dryRun === true && wanted !== undefined) return showPlan(run, wanted, steps.value)
   const tools = requireTools(resolve(TOOLS_CACHE))
   const options: ActOptions = {
@@ -75,9 +78,22 @@ async function raise(
   sayResumed(run, seen, steps.value)
   const begun = seen.record ?? (wanted === undefined ? undefined : await beginCluster(wanted, options))
   if (begun === undefined) throw unknownCluster(name)
+  signal.addEventListener('abort', () => run.output.note(leftBehind(name)), { once: true })
   const raised = await raiseMachines(begun, steps.value, options)
   // Not awaited: the lock ends here. Waiting changes nothing, and who does not want to wait may stop or destroy.
   return showReady(run, raised, options)
+}
+
+/** Throws CliFault `image_invalid` or `cluster_differs` when machines would not start from what the cluster was begun with. */
+function requireSaved({ record, hasImage, disks }: Seen, folder: ClusterFolder): void {
+  if (record === undefined) return
+  if (hasImage)
+    requireWhole(openImage(folder.image), SAVED, `stelectl cluster destroy ${record.name}, and make it anew`)
+  if (disks.length < record.nodes.length) requireImageOf(record)
+}
+
+function leftBehind(name: string): string {
+  return `what is on stays on: the same command goes on with ${name}, and stelectl cluster destroy ${name} takes it away`
 }
 
 function sayResumed(run: Run<unknown>, seen: Seen, steps: readonly Step[]): void {

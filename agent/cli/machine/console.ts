@@ -1,6 +1,7 @@
 /** The console of a machine as lines, from its first byte on. Nothing is missed by asking late: a wait looks at what was printed before, too. */
 import { createWriteStream } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
 
 export type WaitOptions = {
   readonly deadlineMs: number
@@ -27,9 +28,11 @@ export class MachineConsole {
   /** Reads `stream` and copies it to `file` byte by byte. */
   constructor(stream: Readable, file: string) {
     const copy = createWriteStream(file, { flags: 'a' })
+    // A character may be half in one chunk and half in the next.
+    const decoder = new StringDecoder('utf8')
     stream.on('data', (chunk: Buffer) => {
       copy.write(chunk)
-      this.#rest += chunk.toString('latin1')
+      this.#rest += decoder.write(chunk)
       const parts = this.#rest.split(/\r?\n/)
       this.#rest = parts.pop() ?? ''
       for (const part of parts) this.#add(part.replace(CONTROL, ''))

@@ -50,12 +50,23 @@ export function openImage(folder: string): Image {
 
 /** Throws CliFault `image_invalid` when a file that machines boot from is not there, or not as long as its manifest says. */
 export function requireBootable(image: Image): void {
-  for (const file of [image.disk, image.kernel, image.initrd]) {
-    const listed = image.manifest.artifacts.find(({ name }) => name === basename(file))
-    if (listed !== undefined && statSync(file, { throwIfNoEntry: false })?.size === listed.bytes) continue
-    throw new CliFault('image_invalid', `the image in ${image.folder} is not whole: ${basename(file)}`, {
-      hint: 'build it again into the same folder',
-    })
+  requireWhole(
+    image,
+    [image.disk, image.kernel, image.initrd].map((file) => basename(file)),
+  )
+}
+
+/** The same for the files of these names alone; `hint` is what to do about one that is not whole. */
+export function requireWhole(
+  { folder, manifest }: Image,
+  names: readonly string[],
+  hint = 'build it again into the same folder',
+): void {
+  for (const name of names) {
+    const listed = manifest.artifacts.find((artifact) => artifact.name === name)
+    const size = statSync(join(folder, name), { throwIfNoEntry: false })?.size
+    if (listed !== undefined && size === listed.bytes) continue
+    throw new CliFault('image_invalid', `the image in ${folder} is not whole: ${name}`, { hint })
   }
 }
 

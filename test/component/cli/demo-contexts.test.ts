@@ -18,14 +18,14 @@ describe('the contexts of npm start', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  async function contextAt(endpoint: string): Promise<Context> {
+  async function contextAt(endpoint: string, commonName = 'demo-reader'): Promise<Context> {
     const now = new Date()
     const { nodeCa } = await createClusterSecrets({ now })
     const authority = loadAuthority(nodeCa)
     if (!authority.ok) throw authority.error
     const issued = await issueAdminCertificate({
       authority: authority.value,
-      commonName: 'a',
+      commonName,
       roles: ['stele:reader'],
       now,
     })
@@ -41,6 +41,13 @@ describe('the contexts of npm start', () => {
   it('never replace a context of that name that is somebody’s', async () => {
     await mergeContext(personal, 'demo', await contextAt('10.9.9.9:50000'))
     expect(await chooseContextFile(personal, 'own')).toBe('own')
+  })
+
+  it('never replace a context of a cluster of machines that is turned off', async () => {
+    await mergeContext(personal, 'demo', await contextAt('127.0.0.1:1', 'cluster-admin'))
+    expect(await chooseContextFile(personal, 'own')).toBe('own')
+    await mergeContext(personal, 'demo', await contextAt('127.0.0.1:1', 'demo-admin'))
+    expect(await chooseContextFile(personal, 'own')).toBe(personal)
   })
 
   it('never replace those of another run that is still up', async () => {

@@ -139,7 +139,7 @@ describe('waiting for a node', () => {
     await turnOn()
     const waited = untilReady({ ...readiness(), deadlineMs: 1 })
     await expect(waited).rejects.toMatchObject({ code: 'wait_deadline' })
-    await expect(waited).rejects.toThrow('demo-cp-1 did not get ready')
+    await expect(waited).rejects.toThrow('it did not get ready')
   })
 
   it('reads the end of a console that has no end', async () => {

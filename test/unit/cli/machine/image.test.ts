@@ -2,8 +2,9 @@ import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { requireImageOf } from '../../../../agent/cli/cluster/machines.ts'
 import { CliFault } from '../../../../agent/cli/fault.ts'
-import { openImage, requireBootable } from '../../../../agent/cli/machine/image.ts'
+import { openImage, requireBootable, requireWhole } from '../../../../agent/cli/machine/image.ts'
 
 const FILES = { 'disk.raw': 4096, vmlinuz: 100, 'initrd.zst': 50 }
 const MANIFEST = {
@@ -35,6 +36,21 @@ describe('an image that machines are to boot', () => {
     expect(() => requireBootable(openImage(folder))).toThrow(name)
     await rm(join(folder, name))
     expect(() => requireBootable(openImage(folder))).toThrow(name)
+  })
+
+  it('is asked for some of its files alone, with what to do about them', async () => {
+    await rm(join(folder, 'disk.raw'))
+    requireWhole(openImage(folder), ['vmlinuz', 'initrd.zst'])
+    await truncate(join(folder, 'vmlinuz'), 10)
+    const fault = faultOf(() => requireWhole(openImage(folder), ['vmlinuz'], 'make it anew'))
+    expect(fault).toMatchObject({ code: 'image_invalid', hint: 'make it anew' })
+  })
+
+  it('is another one when a cluster was begun with another root', () => {
+    const begun = { name: 'demo', spec: { image: folder } }
+    requireImageOf({ ...begun, rootHash: MANIFEST.rootHash })
+    const fault = faultOf(() => requireImageOf({ ...begun, rootHash: 'b'.repeat(64) }))
+    expect(fault.code).toBe('cluster_differs')
   })
 
   it.each(['{', '{}', JSON.stringify({ ...MANIFEST, rootHash: 'none' })])(
