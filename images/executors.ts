@@ -54,7 +54,7 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   ],
   filesystem: ['step/filesystem.ts'],
   verity: ['step/verity.ts', 'step/repart.ts'],
-  uki: ['step/uki.ts', 'step/kernel.ts'],
+  uki: ['step/uki.ts', 'step/kernel.ts', 'manifest.ts', 'parts.ts'],
   disk: ['step/disk.ts', 'step/repart.ts', 'tree.ts', 'elf.ts'],
   'uml-tools': ['step/tools.ts', 'step/debian.ts'],
   'uml-kernel': ['step/uml-kernel.ts'],

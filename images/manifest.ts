@@ -64,13 +64,21 @@ export function components(
     groups.set(about.name, group)
   }
   return [...groups.values()]
-    .map(({ about, files }) => ({
-      ...about,
-      files: files.length,
-      bytes: files.reduce((sum, file) => sum + file.bytes, 0),
-      sha256: digest(files.map((file) => `${file.sha256}  ${file.path}\n`).join('')),
-    }))
+    .map(({ about, files }) => componentOf(about, files))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** A component with what its files, in byte order of their paths, add up to. */
+export function componentOf(
+  about: Omit<Component, 'files' | 'bytes' | 'sha256'>,
+  files: readonly Pick<RootFile, 'path' | 'bytes' | 'sha256'>[],
+): Component {
+  return {
+    ...about,
+    files: files.length,
+    bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+    sha256: digest(files.map((file) => `${file.sha256}  ${file.path}\n`).join('')),
+  }
 }
 
 function describeOwner(

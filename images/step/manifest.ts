@@ -4,7 +4,14 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { components, toSpdx, type Artifact, type Foreign, type Manifest } from '../manifest.ts'
+import {
+  components,
+  toSpdx,
+  type Artifact,
+  type Component,
+  type Foreign,
+  type Manifest,
+} from '../manifest.ts'
 import { goParts, part } from '../parts.ts'
 import type { StepName } from '../plan.ts'
 import { output, type Output } from '../profile.ts'
@@ -19,6 +26,15 @@ const parameters = z.object({
   epoch: z.number(),
   outputs: z.array(output),
   commandLine: z.array(z.string()),
+})
+const loaderFile = z.object({
+  name: z.string(),
+  version: z.string(),
+  source: z.string(),
+  origin: z.literal('debian'),
+  files: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
 })
 const packageFile = z.object({ version: z.string() })
 
@@ -45,12 +61,21 @@ export async function makeManifest(context: StepContext): Promise<void> {
     epoch,
     ...kernelOf(context, { outputs, commandLine }),
     artifacts,
-    components: components(report, packages, foreign(context), { version, parts }),
+    components: [
+      ...components(report, packages, foreign(context), { version, parts }),
+      ...loaderOf(context, outputs),
+    ].sort((a, b) => (a.name < b.name ? -1 : 1)),
     executables: report.executables,
   }
   writeFileSync(join(context.out, 'manifest.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   writeFileSync(join(context.out, 'sbom.spdx.json'), `${JSON.stringify(toSpdx(manifest), undefined, 2)}\n`)
   writeFileSync(join(context.out, 'executables.txt'), `${report.executables.join('\n')}\n`)
+}
+
+/** The boot loader, which is on the disk and in no root. */
+function loaderOf(context: StepContext, outputs: readonly Output[]): readonly Component[] {
+  if (outputs.every((each) => each === 'uml')) return []
+  return [loaderFile.parse(JSON.parse(readFileSync(join(context.input('uki'), 'loader.json'), 'utf8')))]
 }
 
 /** Paths of what the image consists of. */
