@@ -44,7 +44,8 @@ export function resourceRows(answer: ResourceServiceGetResponse): readonly (read
     ...answer.fileSystems.map((one) => roomRow(one.path, one)),
     ...answer.services.map((service) => [
       service.name,
-      bytesText(service.residentBytes),
+      // What its control group is charged, as the peak is: pages of the root that it shares count once for all, and so for nobody here.
+      bytesText(service.groupBytes ?? service.residentBytes),
       '',
       bytesText(service.groupPeakBytes),
       service.processorTime === undefined ? '' : formatElapsed(milliseconds(service.processorTime)),

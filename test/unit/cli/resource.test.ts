@@ -46,4 +46,17 @@ describe('the rows of stelectl resources', () => {
       ['boot: kernel', '', '', '', '1.5 s'],
     ])
   })
+
+  it('shows what a service uses by the measure of its peak, where the node tells it', () => {
+    const service = { name: 'core', processorTime: undefined }
+    const rowOf = (groupBytes: bigint | undefined) =>
+      resourceRows({
+        memory: undefined,
+        fileSystems: [],
+        services: [{ ...service, residentBytes: 70n << 20n, groupBytes, groupPeakBytes: 50n << 20n }],
+        bootPhases: [],
+      })[0]
+    expect(rowOf(40n << 20n)).toEqual(['core', '40 MiB', '', '50 MiB', ''])
+    expect(rowOf(undefined)).toEqual(['core', '70 MiB', '', '50 MiB', ''])
+  })
 })
