@@ -9,7 +9,7 @@ export function parseDuration(text: string): number {
   const match = FORM.exec(text.trim())
   const value = match === null ? Number.NaN : ms(match[0] as StringValue) // FORM is a subset of what ms accepts
   if (!Number.isFinite(value) || value <= 0) {
-    throw new CliFault('usage', 'a duration is a number above 0 with its unit', {
+    throw new CliFault('usage', `${JSON.stringify(text)} is no duration: a number above 0 with its unit`, {
       hint: 'write 500ms, 60s, 5m, 12h or 30d',
     })
   }

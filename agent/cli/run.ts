@@ -78,7 +78,7 @@ export function wholeNumber(min: number, max: number, hint?: string): (text: str
   return (text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= min && value <= max)) {
-      throw new CliFault('usage', `a whole number from ${min} to ${max} is expected`, {
+      throw new CliFault('usage', `${JSON.stringify(text)} is no whole number from ${min} to ${max}`, {
         hint: hint ?? `write digits alone, as in ${Math.max(min, Math.min(20, max))}`,
       })
     }
