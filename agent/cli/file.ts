@@ -1,9 +1,11 @@
 /** Local files: capped on the way in, atomic and private on the way out. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
+import { codeOf } from '#kit/fault'
+import { makeFolder } from '#kit/folder'
 import { CliFault } from './fault.ts'
 
 /** Longest document that a node would take; a longer file is refused before it is read whole. */
@@ -75,7 +77,7 @@ export async function isThere(path: string): Promise<boolean> {
 
 async function replace(path: string, text: string): Promise<void> {
   const target = await realpath(path).catch(() => path)
-  await makeFolder(dirname(target))
+  makeFolder(dirname(target), 0o700)
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`)
   try {
     await writeAndFlush(temporary, text)
@@ -87,27 +89,12 @@ async function replace(path: string, text: string): Promise<void> {
 }
 
 async function writeNew(path: string, text: string): Promise<void> {
-  await makeFolder(dirname(path))
+  makeFolder(dirname(path), 0o700)
   try {
     await writeAndFlush(path, text)
   } catch (cause) {
     if (codeOf(cause) === 'EEXIST') throw exists(path, cause)
     throw cause
-  }
-}
-
-/**
- * Folders one by one, from the first that is missing. Not by mkdir's `recursive`: it tries for ever, and deaf to signals, where a folder answers
- * ENOENT to what is made in it, as /proc does.
- */
-async function makeFolder(path: string): Promise<void> {
-  const missing: string[] = []
-  for (let at = resolve(path); !(await isThere(at)) && at !== dirname(at); at = dirname(at))
-    missing.unshift(at)
-  for (const folder of missing) {
-    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error
-    })
   }
 }
 
@@ -162,8 +149,4 @@ export function unwritable(path: string, cause: unknown): CliFault {
     hint: 'name a place where you may make files, on a disk that has room',
     cause,
   })
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -18,3 +18,8 @@ export class Fault<Code extends string> extends Error {
     this.hint = options.hint
   }
 }
+
+/** The code that the system gave an error, as ENOENT; undefined for an error of another origin. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

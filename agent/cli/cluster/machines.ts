@@ -2,6 +2,7 @@
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { formatFinding } from '#config'
+import { makeFolder } from '#kit/folder'
 import { createClusterSecrets, type ClusterSecrets } from '#pki'
 import { parseManifests, renderAll } from '#render'
 import { CliFault } from '../fault.ts'
@@ -46,7 +47,11 @@ export async function beginCluster(wanted: Wanted, options: ActOptions): Promise
     wirePort: await freeWire(0, await otherWires(options)),
     nodes: nodes.map((node, index) => ({ ...node, apiPort: ports[index] ?? 0 })),
   }
-  await mkdir(options.folder.path, { recursive: true, mode: 0o700 })
+  try {
+    makeFolder(options.folder.path, 0o700)
+  } catch (cause) {
+    throw unwritable(options.folder.path, cause)
+  }
   await writeRecord(options.folder.path, record)
   return record
 }
