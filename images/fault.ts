@@ -10,6 +10,7 @@ import { Fault } from '#kit/fault'
  * - `secret_found`: a private key, token or password hash lies in the root.
  * - `input_missing`: a file that a step needs is not there.
  * - `busy`: another build holds the cache.
+ * - `refused`: a folder, file or value that the build was given is not one that it may use; the message says why.
  */
 export type ImageFaultCode =
   | 'profile_invalid'
@@ -20,5 +21,6 @@ export type ImageFaultCode =
   | 'secret_found'
   | 'input_missing'
   | 'busy'
+  | 'refused'
 
 export class ImageFault extends Fault<ImageFaultCode> {}

@@ -154,7 +154,8 @@ function printFailure(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`error: ${message}\n`)
   if (known && error.hint !== undefined) process.stderr.write(`${error.hint.replace(/^/gm, '  ')}\n`)
-  const unfit = known && ['host_unfit', 'profile_invalid', 'source_unknown', 'busy'].includes(error.code)
+  const unfit =
+    known && ['host_unfit', 'profile_invalid', 'source_unknown', 'busy', 'refused'].includes(error.code)
   return unfit ? EXIT.unfit : EXIT.failed
 }
 
@@ -189,8 +190,8 @@ async function main(): Promise<number> {
     .description('remove the outputs of all steps')
     .addOption(cache())
     .action((options: BuildOptions) => {
-      new Cache(resolve(options.cache))[Symbol.dispose]()
-      rmSync(resolve(options.cache), { recursive: true, force: true })
+      using cache = new Cache(resolve(options.cache))
+      cache.clear()
     })
   try {
     await program.parseAsync()

@@ -1,6 +1,6 @@
 /** Two builds of the same inputs, without anything remembered between them but downloads and compiled tools, are the same bytes. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, mkdirSync, readdirSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, mkdirSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -20,6 +20,7 @@ it('builds the same image twice', { timeout: 900_000 }, () => {
   const artifacts = ['first', 'second'].map((name) => {
     const cache = join(folder, name, 'cache')
     mkdirSync(cache, { recursive: true })
+    copyFileSync(join(shared, 'CACHEDIR.TAG'), join(cache, 'CACHEDIR.TAG'))
     // What is no part of an image, and what only downloads, is shared; every step that makes bytes of the image runs twice.
     for (const step of ['go-tools', 'tools', 'packages', 'runtime', 'scratch']) {
       mkdirSync(join(cache, step))
