@@ -8,7 +8,7 @@ import { ImageFault } from './fault.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { observe } from './observe.ts'
 import { plan, type Plan, type StepName } from './plan.ts'
-import { readProfile, type Output } from './profile.ts'
+import { parseEpoch, readProfile, type Output } from './profile.ts'
 import { createProgress } from './progress.ts'
 import { run } from './run.ts'
 import { hostRun, missingHostPackages, requireHostPackages, treeRun, type RunOptions } from './tool.ts'
@@ -49,7 +49,7 @@ const ARTIFACTS: readonly {
 function makePlan(profileName: string, options: Pick<BuildOptions, 'mirror' | 'secureBootKeys'>): Plan {
   const { profile, contents } = readProfile(profileName, join(REPOSITORY, 'images'))
   const epoch = process.env['SOURCE_DATE_EPOCH']
-  const dated = epoch === undefined ? profile : { ...profile, epoch: Number(epoch) }
+  const dated = epoch === undefined ? profile : { ...profile, epoch: parseEpoch(epoch) }
   const signingKeys = options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys)
   const seen = observe({ repository: REPOSITORY, suite: profile.suite, mirror: options.mirror, signingKeys })
   return plan(dated, contents, seen)

@@ -4,15 +4,26 @@
  *
  * Invariant: everything that decides what ends in an image is in these documents, in `root/` or in a step, so that a change is a diff.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { ImageFault } from './fault.ts'
+import { readPlainFile } from './plain-file.ts'
 
 const word = z.string().regex(/^[a-z0-9][a-z0-9.+:-]*$/)
-const path = z.string().regex(/^[^/\s][^\s]*$/, 'must be a path without a leading slash')
+/** Below the root that is made: `..` would lead to files of the host, which the build, as root, would remove or write. */
+const path = z
+  .string()
+  .regex(/^[^/\s][^\s]*$/, 'must be a path without a leading slash')
+  .refine((text) => !text.split('/').includes('..'), 'must not lead out of the root by ..')
+/** The name of a file in a folder that the build knows, or a pattern of such names. */
+const fileName = z
+  .string()
+  .regex(/^[^/\s]+$/, 'must be a name without a slash')
+  .refine((text) => text !== '.' && text !== '..', 'must be the name of a file')
 const bytes = z.number().int().positive()
+/** Until the year 2106, which every format in an image can write. */
+const seconds = z.number().int().positive().max(0xffff_ffff)
 const count = z.number().int().nonnegative()
 
 /** What a build can end in: a disk in two formats, or a kernel that is a program beside the root. */
@@ -27,7 +38,7 @@ const profileSchema = z
     contents: word,
     suite: word,
     /** Seconds since 1970: the time of every file in the image, and the floor of the node's clock. */
-    epoch: z.number().int().positive(),
+    epoch: seconds,
     /** Seed of every UUID on the disk. */
     seed: z.uuid(),
     compression: z.strictObject({
@@ -62,17 +73,17 @@ const contentsSchema = z.strictObject({
   packages: z.array(word).min(1),
   processes: z.array(z.enum(['core', 'gateway', 'trust'])),
   executables: z.array(path).min(1),
-  libraries: z.array(z.string().min(1)),
+  libraries: z.array(fileName),
   remove: z.array(path),
-  udevRules: z.array(z.string().endsWith('.rules')),
-  enable: z.array(z.strictObject({ unit: z.string().min(1), target: z.string().min(1) })),
-  disable: z.array(z.string().min(1)),
+  udevRules: z.array(fileName.endsWith('.rules')),
+  enable: z.array(z.strictObject({ unit: fileName, target: fileName })),
+  disable: z.array(fileName),
   initrd: z.strictObject({
     executables: z.array(path),
-    libraries: z.array(z.string().min(1)),
-    units: z.array(z.string().min(1)),
-    modules: z.array(z.string().min(1)),
-    udevRules: z.array(z.string().endsWith('.rules')),
+    libraries: z.array(fileName),
+    units: z.array(fileName),
+    modules: z.array(fileName),
+    udevRules: z.array(fileName.endsWith('.rules')),
   }),
 })
 
@@ -90,6 +101,15 @@ export function parseContents(text: string, origin: string): Contents {
   return parse(contentsSchema, text, origin)
 }
 
+/** Parses SOURCE_DATE_EPOCH (https://reproducible-builds.org/specs/source-date-epoch/), in seconds since 1970. Throws ImageFault `profile_invalid`. */
+export function parseEpoch(text: string): number {
+  const result = seconds.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
+  if (result.success) return result.data
+  throw new ImageFault('profile_invalid', 'SOURCE_DATE_EPOCH must be a whole number of seconds since 1970', {
+    hint: 'unset it, or set it to a number from 1 to 4294967295, as `git log -1 --format=%ct` prints',
+  })
+}
+
 /** Reads a profile by its name or by the path of its file, and the contents it names. */
 export function readProfile(
   nameOrPath: string,
@@ -103,9 +123,10 @@ export function readProfile(
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readPlainFile(file).toString('utf8')
   } catch (cause) {
-    throw new ImageFault('profile_invalid', `cannot read ${file}`, { cause })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ImageFault('profile_invalid', `cannot read ${file}: ${reason}`, { cause })
   }
 }
 

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseContents, parseProfile } from '../../../images/profile.ts'
+import { parseContents, parseEpoch, parseProfile, readProfile } from '../../../images/profile.ts'
 
 const images = join(import.meta.dirname, '../../../images')
 const profile = readFileSync(join(images, 'profiles/qemu-amd64.yaml'), 'utf8')
@@ -57,5 +59,62 @@ describe('the contents of a node', () => {
     expect(names.filter((name) => /^(ba|da|z|k)?sh$|busybox|perl|python/.test(name))).toEqual([])
     expect(enable.filter(({ unit }) => /getty|debug-shell|rescue|ssh/.test(unit))).toEqual([])
     expect(packages.filter((name) => /^(bash|dash|busybox|openssh|login|sudo)/.test(name))).toEqual([])
+  })
+})
+
+describe('a path in the contents', () => {
+  it.each([
+    ['remove:', 'remove:\n  - usr/../../etc'],
+    ['executables:', 'executables:\n  - ../bin/sh'],
+    ['libraries:', 'libraries:\n  - ../libc.so'],
+    ['enable:', 'enable:\n  - { unit: ../../x.service, target: a.target }'],
+    ['enable:', 'enable:\n  - { unit: x.service, target: ../../../../etc }'],
+    ['enable:', 'enable:\n  - { unit: .., target: a.target }'],
+    ['disable:', 'disable:\n  - ../../../../../etc'],
+    ['udevRules:', 'udevRules:\n  - ../../x.rules'],
+    ['  executables:', '  executables:\n    - usr/bin/..'],
+    ['  units:', '  units:\n    - ../x.target'],
+  ])('that leads out of the root is refused (%s %j)', (section, text) => {
+    const changed = contents.replace(new RegExp(`^${section}$`, 'm'), text)
+    expect(changed).not.toBe(contents)
+    expect(() => parseContents(changed, 'c')).toThrow(
+      expect.objectContaining({ code: 'profile_invalid', message: expect.stringMatching(/^c: /) as string }),
+    )
+  })
+
+  it('may hold two dots in a name', () => {
+    expect(parseContents(contents.replace('  - boot\n', '  - usr/a..b\n'), 'c').remove[0]).toBe('usr/a..b')
+  })
+})
+
+describe('the file of a profile', () => {
+  it('is refused at once when it is a pipe, a folder, a device or too long', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'images-profile-'))
+    try {
+      execFileSync('mkfifo', [join(folder, 'pipe')])
+      writeFileSync(join(folder, 'long'), '#'.repeat(1024 * 1024 + 1))
+      const why = { pipe: /plain file/, long: /larger than 1024 KiB/, '.': /plain file/, none: /ENOENT/ }
+      for (const [name, reason] of Object.entries(why)) {
+        expect(() => readProfile(join(folder, name), images)).toThrow(reason)
+      }
+      expect(() => readProfile('/dev/zero', images)).toThrow(
+        expect.objectContaining({ code: 'profile_invalid' }),
+      )
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+describe('SOURCE_DATE_EPOCH', () => {
+  it.each(['', '0', '-5', '1.5', '0x10', '1e12', 'abc', 'Infinity', ' 1', '4294967296', '9007199254740991'])(
+    'is refused as %j',
+    (text) => {
+      expect(() => parseEpoch(text)).toThrow(expect.objectContaining({ code: 'profile_invalid' }))
+    },
+  )
+
+  it('is taken as seconds', () => {
+    expect(parseEpoch('1767225600')).toBe(1_767_225_600)
   })
 })
