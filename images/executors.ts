@@ -41,7 +41,7 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   packages: ['step/packages.ts', 'step/debian.ts'],
   runtime: ['step/runtime.ts'],
   bundles: ['step/bundle.ts', 'parts.ts'],
-  root: ['step/root.ts', 'step/prune.ts', 'step/unit.ts', 'tree.ts', 'elf.ts'],
+  root: ['step/root.ts', 'step/prune.ts', 'step/unit.ts', 'overlay.ts', 'tree.ts', 'elf.ts'],
   inspect: ['step/inspect.ts', 'step/secret.ts', 'tree.ts', 'elf.ts'],
   initrd: [
     'step/initrd.ts',
@@ -63,6 +63,7 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
     'manifest.ts',
     'parts.ts',
     'profile.ts',
+    'plain-file.ts',
     'step/inspect.ts',
     'step/secret.ts',
     'step/packages.ts',

@@ -7,6 +7,7 @@ import { readHostSources, sourcesFor } from './apt-source.ts'
 import { RECIPES } from './executors.ts'
 import { ImageFault } from './fault.ts'
 import { FILE_GROUPS, hash, STEP_NAMES, type FileGroup, type Observed, type StepName } from './plan.ts'
+import { readOverlay } from './overlay.ts'
 import { SIGNING_CERTIFICATE, SIGNING_KEY } from './step/uki.ts'
 import { Tree } from './tree.ts'
 
@@ -28,32 +29,55 @@ const GROUPS: Readonly<Record<FileGroup, readonly string[]>> = {
 
 const packageFile = z.object({ version: z.string() })
 
-/** Throws ImageFault `source_unknown` or `input_missing`. */
+/** Throws ImageFault `source_unknown`, `input_missing` or `refused`. */
 export function observe(options: ObserveOptions): Observed {
   const { repository } = options
   const images = join(repository, 'images')
   const text: unknown = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
-  const files = (group: FileGroup) =>
-    Object.assign({}, ...GROUPS[group].map((path) => hashes(repository, path))) as Record<string, string> // merged maps of one type
   const recipe = (name: StepName) => hash(RECIPES[name].map((file) => sha256(join(images, file))))
   return {
     sources: sourcesFor(options.suite, readHostSources(), options.mirror),
     version: packageFile.parse(text).version,
-    files: Object.fromEntries(FILE_GROUPS.map((group) => [group, files(group)])) as Observed['files'], // every group is in it
+    files: Object.fromEntries(
+      FILE_GROUPS.map((group) => [group, filesOf(repository, group)]),
+    ) as Observed['files'], // every group is in it
     recipes: Object.fromEntries(STEP_NAMES.map((name) => [name, recipe(name)])) as Record<StepName, string>, // every name is in it
     signer: options.signingKeys === undefined ? undefined : signerOf(options.signingKeys),
   }
 }
 
-function hashes(repository: string, path: string): Record<string, string> {
-  const full = join(repository, path)
-  if (!existsSync(full)) {
-    throw new ImageFault('input_missing', `${path} is not there`, { hint: 'run npm ci first' })
-  }
+/** Hashes of what a group of files is, by path in the repository. Throws `input_missing`, and `refused` for an overlay that holds links. */
+export function filesOf(repository: string, group: FileGroup): Record<string, string> {
+  const hashes = group === 'root' ? hashesOfOverlay : hashesBelow
+  return Object.assign({}, ...GROUPS[group].map((path) => hashes(repository, path))) as Record<string, string> // merged maps of one type
+}
+
+/** Every file that is copied into the root, whatever its name, and the folders, which are made there too. */
+function hashesOfOverlay(repository: string, path: string): Record<string, string> {
+  const folder = requireThere(repository, path)
+  return Object.fromEntries(
+    readOverlay(folder).map((entry) => [
+      `${path}/${entry.path}`,
+      entry.stats.isFile() ? sha256(join(folder, entry.path)) : 'folder',
+    ]),
+  )
+}
+
+/** A file, or those of a folder that decide what a step makes of it: documentation does not. */
+function hashesBelow(repository: string, path: string): Record<string, string> {
+  requireThere(repository, path)
   const tree = new Tree(repository)
   const below = tree.entries(path).filter((entry) => entry.stats.isFile() && !entry.path.endsWith('.md'))
   const found = below.length === 0 ? [path] : below.map((entry) => entry.path)
   return Object.fromEntries(found.map((each) => [each, sha256(join(repository, each))]))
+}
+
+function requireThere(repository: string, path: string): string {
+  const full = join(repository, path)
+  if (!existsSync(full)) {
+    throw new ImageFault('input_missing', `${path} is not there`, { hint: 'run npm ci first' })
+  }
+  return full
 }
 
 function signerOf(folder: string): string {

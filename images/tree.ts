@@ -50,7 +50,11 @@ export class Tree {
     return readFileSync(this.at(path), 'utf8')
   }
 
-  write(path: string, text: string, mode = 0o644): void {
+  readBytes(path: string): Buffer {
+    return readFileSync(this.at(path))
+  }
+
+  write(path: string, text: string | Buffer, mode = 0o644): void {
     mkdirSync(dirname(this.at(path)), { recursive: true })
     rmSync(this.at(path), { force: true })
     writeFileSync(this.at(path), text, { mode })

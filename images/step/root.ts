@@ -6,6 +6,7 @@ import { chmodSync, copyFileSync, cpSync, lstatSync, readlinkSync } from 'node:f
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ImageFault } from '../fault.ts'
+import { readOverlay } from '../overlay.ts'
 import type { Contents } from '../profile.ts'
 import type { StepContext } from '../run.ts'
 import { Tree } from '../tree.ts'
@@ -76,11 +77,12 @@ function writeAuthorities(tree: Tree): void {
   tree.write('etc/ssl/certs/ca-certificates.crt', bundle.join(''))
 }
 
-function addOverlay(tree: Tree, folder: string): void {
+/** Copies the overlay's files and folders, bytes unchanged. Throws ImageFault `refused` when it holds anything else. */
+export function addOverlay(tree: Tree, folder: string): void {
   const overlay = new Tree(folder)
-  for (const { path, stats } of overlay.entries()) {
+  for (const { path, stats } of readOverlay(folder)) {
     if (stats.isDirectory()) tree.makeFolder(path)
-    else tree.write(path, overlay.read(path))
+    else tree.write(path, overlay.readBytes(path))
   }
 }
 
