@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isInterpreter, isPackageManager } from '#kit/program-name'
 import { ImageFault } from '../fault.ts'
 import type { StepContext } from '../run.ts'
-import { isLibrary, Tree } from '../tree.ts'
+import { Tree } from '../tree.ts'
+import { findListening } from './listen.ts'
+import { findInterpreters, programKind } from './program.ts'
 import { findSecrets } from './secret.ts'
 
 const parameters = z.object({
@@ -37,6 +38,8 @@ export type RootReport = {
   readonly setuid: readonly string[]
   readonly interpreters: readonly string[]
   readonly ports: readonly number[]
+  /** Addresses of units that are neither local nor a port: no budget allows one. */
+  readonly listeners: readonly string[]
 }
 
 const reportSchema = z.object({
@@ -46,6 +49,7 @@ const reportSchema = z.object({
   setuid: z.array(z.string()),
   interpreters: z.array(z.string()),
   ports: z.array(z.number()),
+  listeners: z.array(z.string()),
 })
 
 /** Greatest exposure that `systemd-analyze security` may give to a daemon that strangers can reach, times ten. */
@@ -94,18 +98,10 @@ export function parseReport(text: string): RootReport {
 export function look(tree: Tree): RootReport {
   const entries = tree.entries()
   const files = entries.filter(({ stats }) => stats.isFile())
-  const executables: string[] = []
-  const scripts: string[] = []
-  for (const { path, stats } of files.filter(({ stats }) => (stats.mode & 0o111) !== 0)) {
-    if (isLibrary(path)) continue
-    const start = readFileSync(tree.at(path)).subarray(0, 2).toString('latin1')
-    if (start === '#!') scripts.push(path)
-    else if (tree.elf(path) !== undefined) executables.push(path)
-    void stats
-  }
-  const programs = entries.filter(
-    ({ path, stats }) => !stats.isDirectory() && /^usr\/s?bin\/[^/]+$/.test(path),
-  )
+  const kinds = files.map((entry) => ({ path: entry.path, kind: programKind(tree, entry) }))
+  const ofKind = (wanted: 'script' | 'executable') =>
+    kinds.filter(({ kind }) => kind === wanted).map(({ path }) => path)
+  const { ports, others } = findListening(tree)
   return {
     files: files.map(({ path, stats }) => ({
       path,
@@ -115,13 +111,12 @@ export function look(tree: Tree): RootReport {
         .digest('hex'),
       mode: stats.mode & 0o7777,
     })),
-    executables,
-    scripts,
+    executables: ofKind('executable'),
+    scripts: ofKind('script'),
     setuid: files.filter(({ stats }) => (stats.mode & 0o6000) !== 0).map(({ path }) => path),
-    interpreters: programs
-      .map(({ path }) => path)
-      .filter((path) => isInterpreter(path) || isPackageManager(path)),
-    ports: listening(tree),
+    interpreters: findInterpreters(tree, entries),
+    ports,
+    listeners: others,
   }
 }
 
@@ -138,24 +133,10 @@ export function overBudget(report: RootReport, budgets: RootBudgets): readonly s
     ...when(report.scripts.length > 0, `executable scripts: ${report.scripts.join(', ')}`),
     ...when(strangers.length > 0, `shells, interpreters or package managers: ${strangers.join(', ')}`),
     ...when(ports.length > 0, `units that listen on ${ports.join(', ')}`),
+    ...when(report.listeners.length > 0, `units that listen elsewhere: ${report.listeners.join('; ')}`),
   ]
 }
 
 function when(broken: boolean, sentence: string): readonly string[] {
   return broken ? [sentence] : []
-}
-
-/** Ports that units name: of sockets, and of our daemons' `--listen`. */
-function listening(tree: Tree): readonly number[] {
-  const folder = 'usr/lib/systemd/system'
-  const found = tree
-    .list(folder)
-    .filter((name) => /\.(socket|service)$/.test(name) && !tree.isLink(`${folder}/${name}`))
-    .flatMap((name) => {
-      const text = tree.read(`${folder}/${name}`)
-      const sockets = [...text.matchAll(/^Listen(?:Stream|Datagram)=(?:\S*:)?(\d+)$/gm)]
-      const flags = [...text.matchAll(/--listen \S*:(\d+)/g)]
-      return [...sockets, ...flags].map((match) => Number(match[1]))
-    })
-  return [...new Set(found)].sort((a, b) => a - b)
 }

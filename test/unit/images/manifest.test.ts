@@ -11,6 +11,7 @@ const report = {
   setuid: [],
   interpreters: ['usr/bin/node'],
   ports: [],
+  listeners: [],
 }
 const found = components(
   report,

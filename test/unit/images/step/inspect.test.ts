@@ -51,9 +51,22 @@ describe('the budgets of a root', () => {
     expect(overBudget(report, { ...budgets, executables: 1 })).toEqual(['2 executables, budget 1'])
   })
 
+  it('refuse a script whose name looks like that of a library', () => {
+    tree.write('usr/lib/evil.so.sh', '#!/bin/sh\n', 0o755)
+    tree.write('usr/lib/evil.so.1', '#!/bin/sh\n', 0o755)
+    expect(look(tree).scripts).toEqual(['usr/lib/evil.so.1', 'usr/lib/evil.so.sh'])
+  })
+
   it('refuse a unit that listens on another port', () => {
     tree.write('usr/lib/systemd/system/a.socket', '[Socket]\nListenStream=[::]:22\nListenStream=/run/x\n')
     tree.write('usr/lib/systemd/system/b.service', 'ExecStart=/x --listen [::]:50000\n')
     expect(overBudget(look(tree), budgets)).toEqual(['units that listen on 22'])
+  })
+
+  it('refuse a unit that listens where no port is', () => {
+    tree.write('usr/lib/systemd/system/a.socket', '[Socket]\nListenStream=vsock::50000\n')
+    expect(overBudget(look(tree), budgets)).toEqual([
+      'units that listen elsewhere: usr/lib/systemd/system/a.socket: ListenStream=vsock::50000',
+    ])
   })
 })
