@@ -42,7 +42,16 @@ export const RECIPES: Readonly<Record<StepName, readonly string[]>> = {
   runtime: ['step/runtime.ts'],
   bundles: ['step/bundle.ts', 'parts.ts'],
   root: ['step/root.ts', 'step/prune.ts', 'step/unit.ts', 'overlay.ts', 'tree.ts', 'elf.ts'],
-  inspect: ['step/inspect.ts', 'step/listen.ts', 'step/program.ts', 'step/secret.ts', 'step/secret-kind.ts', 'step/secret-key.ts', 'tree.ts', 'elf.ts'],
+  inspect: [
+    'step/inspect.ts',
+    'step/listen.ts',
+    'step/program.ts',
+    'step/secret.ts',
+    'step/secret-kind.ts',
+    'step/secret-key.ts',
+    'tree.ts',
+    'elf.ts',
+  ],
   initrd: [
     'step/initrd.ts',
     'step/kernel.ts',

@@ -1,6 +1,6 @@
 /** `images build|plan|clean`: argv and environment are read here, and nowhere else. Exit codes: 0 done, 1 failed, 2 not here or not so. */
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 import { Cache } from './cache.ts'
 import { EXECUTORS } from './executors.ts'
@@ -10,6 +10,7 @@ import { observe } from './observe.ts'
 import { plan, type Plan, type StepName } from './plan.ts'
 import { parseEpoch, readProfile, type Output } from './profile.ts'
 import { createProgress } from './progress.ts'
+import { publish, requireOut } from './publish.ts'
 import { run } from './run.ts'
 import { hostRun, missingHostPackages, requireHostPackages, treeRun, type RunOptions } from './tool.ts'
 
@@ -80,6 +81,7 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
     await host('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], { signal, env })
   } else requireHostPackages(missing)
 
+  requireOut(resolve(options.out))
   using cache = new Cache(resolve(options.cache))
   const scratch = join(cache.folder, 'scratch')
   mkdirSync(scratch, { recursive: true })
@@ -128,24 +130,6 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
   process.stdout.write(
     options.output === 'json' ? `${JSON.stringify(result)}\n` : `image        ${seconds} s  ${options.out}\n`,
   )
-}
-
-/** Copies the artifacts beside each other; each appears by a rename. */
-async function publish(
-  files: readonly string[],
-  out: string,
-  copy: (from: string, to: string) => Promise<unknown>,
-): Promise<void> {
-  mkdirSync(out, { recursive: true })
-  for (const file of files) {
-    const to = join(out, basename(file))
-    try {
-      await copy(file, `${to}.partial`)
-      renameSync(`${to}.partial`, to)
-    } finally {
-      rmSync(`${to}.partial`, { force: true })
-    }
-  }
 }
 
 function printFailure(error: unknown): number {

@@ -1,31 +1,18 @@
-/** Finds what must never be published in an image: private keys, tokens, hashes of passwords. */
+/**
+ * Finds what must never be published in an image: private keys, tokens, passwords and hashes of them. `secret-kind.ts` says what these are; this says in how
+ * many ways a file is read: as it is, with the escapes of a string resolved, as UTF-16, and what its base64 decodes to.
+ */
 import { readFileSync } from 'node:fs'
 import type { Tree } from '../tree.ts'
+import { isBinaryKey } from './secret-key.ts'
+import { SECRET_KINDS, type SecretKind } from './secret-kind.ts'
 
 export type FoundSecret = { readonly path: string; readonly kind: string }
 
-/**
- * A pattern must match the secret itself, not its mention: programs hold the words "BEGIN PRIVATE KEY" without a key after them.
- */
-const PATTERNS: readonly { readonly kind: string; readonly pattern: RegExp }[] = [
-  {
-    kind: 'a private key',
-    pattern:
-      /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----\r?\n(?:[A-Za-z-]+:[^\n]*\r?\n)*\s*[A-Za-z0-9+/=]{40,}/,
-  },
-  { kind: 'an age key', pattern: /AGE-SECRET-KEY-1[A-Z0-9]{50,}/ },
-  { kind: 'a bootstrap token', pattern: /\btoken: *["']?[a-z0-9]{6}\.[a-z0-9]{16}\b/ },
-  { kind: 'a cloud access key', pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b[\s\S]{0,80}[A-Za-z0-9/+]{40}\b/ },
-  {
-    kind: 'a service token',
-    pattern: /\b(?:gh[pousr]_[A-Za-z0-9]{36}|npm_[A-Za-z0-9]{36}|xox[bp]-[0-9A-Za-z-]{20,})\b/,
-  },
-  { kind: 'a web token', pattern: /\beyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}/ },
-]
-/** A password field of passwd(5) or shadow(5) that is neither locked nor moved. */
-const PASSWORD = /^[^:\n]+:(?![!*x]|:)[^:\n]+:/m
-/** Stands in passwd: no password at all. */
-const NO_PASSWORD = /^[^:\n]+::/m
+/** Base64 in one run, or folded as in a document of YAML when it begins like PEM does. */
+const BLOB = /LS0tLS1CRUdJTi[A-Za-z0-9+/=\s]{40,}|[A-Za-z0-9+/]{40,}={0,2}/g
+/** Larger files of text hold no configuration; their blobs are not decoded. */
+const DECODE_LIMIT = 4 * 1024 * 1024
 
 /** Every secret in the tree, by path. */
 export function findSecrets(tree: Tree): readonly FoundSecret[] {
@@ -35,11 +22,47 @@ export function findSecrets(tree: Tree): readonly FoundSecret[] {
     .flatMap(({ path }) => secretsIn(path, readFileSync(tree.at(path), 'latin1')))
 }
 
-/** The secrets of one file. */
-export function secretsIn(path: string, text: string): readonly FoundSecret[] {
-  const found = PATTERNS.filter(({ pattern }) => pattern.test(text)).map(({ kind }) => ({ path, kind }))
-  const holdsUsers = /^etc\/(passwd|shadow|gshadow)-?$/.test(path)
-  if (holdsUsers && (PASSWORD.test(text) || NO_PASSWORD.test(text)))
-    return [...found, { path, kind: 'a password' }]
-  return found
+/** The secrets of one file, each kind once. `content` holds one byte in each character. */
+export function secretsIn(path: string, content: string): readonly FoundSecret[] {
+  const text = utf16(content) ?? content
+  const isText = text.length <= DECODE_LIMIT && !text.includes('\0')
+  const blobs = isText ? decoded(text) : []
+  const views = isText ? [text, ...unescaped(text), ...blobs] : [text]
+  const kinds = new Set(views.flatMap((view) => kindsIn(path, view)))
+  if ([content, ...blobs].some(isBinaryKey)) kinds.add('a private key')
+  return [...kinds].map((kind) => ({ path, kind }))
+}
+
+function kindsIn(path: string, view: string): readonly string[] {
+  const isText = !view.includes('\0')
+  return SECRET_KINDS.filter(
+    (kind) => (isText || kind.within === 'any') && (kind.path?.test(path) ?? true) && matches(kind, view),
+  ).map(({ name }) => name)
+}
+
+/** A kind with a check may have passed an example by before the secret comes. */
+function matches({ pattern, check }: SecretKind, view: string): boolean {
+  if (!check) return pattern.test(view)
+  return [...view.matchAll(new RegExp(pattern, `${pattern.flags}g`))].some((match) => check(match))
+}
+
+function utf16(content: string): string | undefined {
+  if (content.startsWith('\xff\xfe')) return Buffer.from(content.slice(2), 'latin1').toString('utf16le')
+  if (!content.startsWith('\xfe\xff')) return undefined
+  const bytes = Buffer.from(content.slice(2, content.length - (content.length % 2)), 'latin1')
+  return bytes.swap16().toString('utf16le')
+}
+
+function unescaped(text: string): readonly string[] {
+  if (!text.includes('\\')) return []
+  return [
+    text
+      .replaceAll(/\\+r/g, '')
+      .replaceAll(/\\+n/g, '\n')
+      .replaceAll(/\\(["'/])/g, '$1'),
+  ]
+}
+
+function decoded(text: string): readonly string[] {
+  return [...text.matchAll(BLOB)].map(([blob]) => Buffer.from(blob, 'base64').toString('latin1'))
 }
