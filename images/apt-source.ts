@@ -61,6 +61,11 @@ export function parseDeb822(text: string): readonly HostSource[] {
 export function sourcesFor(suite: string, host: readonly HostSource[], mirror?: string): readonly string[] {
   const line = (uri: string, name: string) => `deb [signed-by=${KEYRING}] ${uri} ${name} main`
   if (mirror !== undefined) {
+    if (!URL.canParse(mirror) || !/^(?:https?|file):$/.test(new URL(mirror).protocol) || /\s/.test(mirror)) {
+      throw new ImageFault('source_unknown', `--mirror takes a URL of http, https or file, not ${mirror}`, {
+        hint: 'write the folder that holds dists/, as in http://HOST/debian',
+      })
+    }
     const base = trim(mirror)
     return [line(base, suite), line(base, `${suite}-updates`), line(`${base}-security`, `${suite}-security`)]
   }

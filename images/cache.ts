@@ -57,11 +57,16 @@ export class Cache implements Disposable {
 
   /** Where the output of `step` under `key` is, or would be. */
   path(step: string, key: string): string {
-    return join(this.folder, step, key.slice(0, 16))
+    return pathIn(this.folder, step, key)
   }
 
   has(step: string, key: string): boolean {
     return existsSync(this.path(step, key))
+  }
+
+  /** The same of a folder that need not be there and is not taken, for a build that is only asked about. */
+  static has(folder: string, step: string, key: string): boolean {
+    return existsSync(pathIn(folder, step, key))
   }
 
   /** Runs `make` on an empty folder and keeps that folder as the output of `step`; a `make` that throws leaves nothing. */
@@ -130,6 +135,10 @@ function unusable(folder: string, cause: unknown): ImageFault {
       cause,
     },
   )
+}
+
+function pathIn(folder: string, step: string, key: string): string {
+  return join(folder, step, key.slice(0, 16))
 }
 
 function readUse(file: string): readonly string[] {

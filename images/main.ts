@@ -1,4 +1,4 @@
-/** `images build|plan|clean`: argv and environment are read here, and nowhere else. Exit codes: 0 done, 1 failed, 2 not here or not so. */
+/** `images build|clean`: argv and environment are read here, and nowhere else. Exit codes: 0 done, 1 failed, 2 not here or not so. */
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
@@ -12,6 +12,7 @@ import { parseEpoch, readProfile, type Output } from './profile.ts'
 import { createProgress } from './progress.ts'
 import { publish, requireOut } from './publish.ts'
 import { run } from './run.ts'
+import { openSigningKeys, type SigningKeys } from './signing-keys.ts'
 import { hostRun, missingHostPackages, requireHostPackages, treeRun, type RunOptions } from './tool.ts'
 
 const REPOSITORY = resolve(import.meta.dirname, '..')
@@ -47,22 +48,36 @@ const ARTIFACTS: readonly {
   { step: 'manifest', file: 'executables.txt' },
 ]
 
-function makePlan(profileName: string, options: Pick<BuildOptions, 'mirror' | 'secureBootKeys'>): Plan {
+function makePlan(
+  profileName: string,
+  options: Pick<BuildOptions, 'mirror'>,
+  keys: SigningKeys | undefined,
+): Plan {
   const { profile, contents } = readProfile(profileName, join(REPOSITORY, 'images'))
   const epoch = process.env['SOURCE_DATE_EPOCH']
   const dated = epoch === undefined ? profile : { ...profile, epoch: parseEpoch(epoch) }
-  const signingKeys = options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys)
-  const seen = observe({ repository: REPOSITORY, suite: profile.suite, mirror: options.mirror, signingKeys })
+  const { mirror } = options
+  const seen = observe({ repository: REPOSITORY, suite: profile.suite, mirror, signer: keys?.signer })
   return plan(dated, contents, seen)
 }
 
-function printPlan(made: Plan, format: BuildOptions['output']): void {
-  if (format === 'json') process.stdout.write(`${JSON.stringify(made, undefined, 2)}\n`)
-  else {
-    const lines = made.steps.map(
-      ({ name, key, after }) => `${name.padEnd(12)} ${key.slice(0, 16)}  ${after.join(' ')}`,
-    )
-    process.stdout.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`)
+function signingKeysOf({ secureBootKeys }: Pick<BuildOptions, 'secureBootKeys'>): SigningKeys | undefined {
+  return secureBootKeys === undefined ? undefined : openSigningKeys(resolve(secureBootKeys))
+}
+
+/** What a build would do: every step with its key and those before it, and whether its output is kept. */
+function printPlan(
+  { steps, ...made }: Plan,
+  { output, cache }: Pick<BuildOptions, 'output' | 'cache'>,
+): void {
+  const known = steps.map((step) => ({ ...step, cached: Cache.has(resolve(cache), step.name, step.key) }))
+  if (output === 'json') {
+    process.stdout.write(`${JSON.stringify({ ...made, steps: known }, undefined, 2)}\n`)
+    return
+  }
+  for (const { name, key, after, cached } of known) {
+    const line = [name.padEnd(12), key.slice(0, 16), cached ? 'cached' : 'to do ', after.join(' ')].join('  ')
+    process.stdout.write(`${line.trimEnd()}\n`)
   }
 }
 
@@ -70,8 +85,9 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
   const missing = options.dryRun
     ? []
     : missingHostPackages({ platform: process.platform, uid: process.getuid?.() })
-  const made = makePlan(profileName, options)
-  if (options.dryRun) return printPlan(made, options.output)
+  const signingKeys = signingKeysOf(options)
+  const made = makePlan(profileName, options, signingKeys)
+  if (options.dryRun) return printPlan(made, options)
   const epoch = String(made.steps.find((step) => step.name === 'root')?.parameters['epoch'])
   const base = { SOURCE_DATE_EPOCH: epoch }
   const host = hostRun(base)
@@ -100,7 +116,7 @@ async function build(profileName: string, options: BuildOptions, signal: AbortSi
         treeRun(join(input(name), 'tree'), [cache.folder, REPOSITORY], base)(program, args, how)
       return {
         repository: REPOSITORY,
-        signingKeys: options.secureBootKeys === undefined ? undefined : resolve(options.secureBootKeys),
+        signingKeys,
         scratch,
         host,
         tree: treeOf('tools'),
@@ -151,24 +167,18 @@ async function main(): Promise<number> {
   const cache = () =>
     new Option('--cache <dir>', 'outputs of steps').default(join(REPOSITORY, '.cache/images'))
   const format = () => new Option('-o, --output <format>', 'format').choices(['text', 'json']).default('text')
-  const program = new Command('images').exitOverride().description('Builds images of nodes.')
+  const program = new Command('npm run image --').exitOverride().description('Builds images of nodes.')
   program
     .command('build <profile>')
     .description('build an image: a profile of images/profiles, or the path of one')
     .requiredOption('--out <dir>', 'where the image and its manifest go')
-    .option('--dry-run', 'print the plan and do nothing', false)
+    .option('--dry-run', 'print the steps, and which are cached, and do nothing', false)
     .option('--mirror <url>', "archive of Debian, instead of the host's own")
     .option('--secure-boot-keys <dir>', 'sign for Secure Boot with db.key and db.crt of this folder')
     .option('--install-tools', 'install what the host lacks', false)
     .addOption(cache())
     .addOption(format())
     .action(async (profile: string, options: BuildOptions) => build(profile, options, stop.signal))
-  program
-    .command('plan <profile>')
-    .description('print the steps of a build and their keys')
-    .option('--mirror <url>', "archive of Debian, instead of the host's own")
-    .addOption(format())
-    .action((profile: string, options: BuildOptions) => printPlan(makePlan(profile, options), options.output))
   program
     .command('clean')
     .description('remove the outputs of all steps')

@@ -33,6 +33,8 @@ export type Manifest = {
   readonly epoch: number
   /** Of the verified root; none where nothing verifies it. */
   readonly rootHash?: string
+  /** Of the root as a compressed filesystem. */
+  readonly rootBytes: number
   readonly commandLine: string
   readonly kernel: string
   readonly artifacts: readonly Artifact[]

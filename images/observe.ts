@@ -8,14 +8,14 @@ import { RECIPES } from './executors.ts'
 import { ImageFault } from './fault.ts'
 import { FILE_GROUPS, hash, STEP_NAMES, type FileGroup, type Observed, type StepName } from './plan.ts'
 import { readOverlay } from './overlay.ts'
-import { SIGNING_CERTIFICATE, SIGNING_KEY } from './step/uki.ts'
 import { Tree } from './tree.ts'
 
 export type ObserveOptions = {
   readonly repository: string
   readonly suite: string
   readonly mirror: string | undefined
-  readonly signingKeys: string | undefined
+  /** SHA-256 of the certificate that the image is signed for. */
+  readonly signer: string | undefined
 }
 
 /** Files of the repository that each group holds; folders count with all below them. */
@@ -42,7 +42,7 @@ export function observe(options: ObserveOptions): Observed {
       FILE_GROUPS.map((group) => [group, filesOf(repository, group)]),
     ) as Observed['files'], // every group is in it
     recipes: Object.fromEntries(STEP_NAMES.map((name) => [name, recipe(name)])) as Record<StepName, string>, // every name is in it
-    signer: options.signingKeys === undefined ? undefined : signerOf(options.signingKeys),
+    signer: options.signer,
   }
 }
 
@@ -78,17 +78,6 @@ function requireThere(repository: string, path: string): string {
     throw new ImageFault('input_missing', `${path} is not there`, { hint: 'run npm ci first' })
   }
   return full
-}
-
-function signerOf(folder: string): string {
-  for (const name of [SIGNING_KEY, SIGNING_CERTIFICATE]) {
-    if (!existsSync(join(folder, name))) {
-      throw new ImageFault('input_missing', `the folder of signing keys has no ${name}`, {
-        hint: `it must hold ${SIGNING_KEY} (PEM) and ${SIGNING_CERTIFICATE} (PEM), the certificate that the firmware trusts`,
-      })
-    }
-  }
-  return sha256(join(folder, SIGNING_CERTIFICATE))
 }
 
 function sha256(file: string): string {

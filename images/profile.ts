@@ -4,7 +4,8 @@
  *
  * Invariant: everything that decides what ends in an image is in these documents, in `root/` or in a step, so that a change is a diff.
  */
-import { join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
 import { ImageFault } from './fault.ts'
@@ -115,7 +116,14 @@ export function readProfile(
   nameOrPath: string,
   folder: string,
 ): { readonly profile: Profile; readonly contents: Contents } {
-  const file = nameOrPath.includes('/') ? nameOrPath : join(folder, 'profiles', `${nameOrPath}.yaml`)
+  const profiles = join(folder, 'profiles')
+  const file = nameOrPath.includes('/') ? nameOrPath : join(profiles, `${nameOrPath}.yaml`)
+  if (!existsSync(file)) {
+    const names = readdirSync(profiles).map((name) => basename(name, '.yaml'))
+    throw new ImageFault('profile_invalid', `there is no profile ${nameOrPath}`, {
+      hint: `name one of ${names.sort().join(', ')}, or a file by a path with a slash, as in ./mine.yaml`,
+    })
+  }
   const profile = parseProfile(read(file), file)
   const contentsFile = join(folder, 'contents', `${profile.contents}.yaml`)
   return { profile, contents: parseContents(read(contentsFile), contentsFile) }
@@ -134,10 +142,19 @@ function parse<T extends z.ZodType>(schema: T, text: string, origin: string): z.
   const document = parseDocument(text, { uniqueKeys: true, strict: true })
   const [problem] = document.errors
   if (problem) throw new ImageFault('profile_invalid', `${origin}: ${problem.message}`)
-  const result = schema.safeParse(document.toJS({ maxAliasCount: 0 }))
+  const result = schema.safeParse(plainValue(document, origin))
   if (result.success) return result.data
   const lines = result.error.issues.map(
     (issue) => `${issue.path.join('.') || '(document)'}: ${issue.message}`,
   )
   throw new ImageFault('profile_invalid', `${origin}: ${lines.join('; ')}`)
+}
+
+/** An alias may stand for a value that grows with each use, and a profile needs none. */
+function plainValue(document: ReturnType<typeof parseDocument>, origin: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 })
+  } catch (cause) {
+    throw new ImageFault('profile_invalid', `${origin}: aliases are not allowed`, { cause })
+  }
 }

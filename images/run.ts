@@ -3,6 +3,7 @@
  */
 import type { Cache } from './cache.ts'
 import { STEP_NAMES, type Plan, type Step, type StepName } from './plan.ts'
+import type { SigningKeys } from './signing-keys.ts'
 import type { Run } from './tool.ts'
 
 /** What a step is given. It writes below `out` and nowhere else. */
@@ -12,8 +13,8 @@ export type StepContext = {
   /** The output folder of a step before this one. */
   readonly input: (name: StepName) => string
   readonly repository: string
-  /** The folder of signing keys, when images are signed. */
-  readonly signingKeys: string | undefined
+  /** Given when images are signed. */
+  readonly signingKeys: SigningKeys | undefined
   /** Folder that outlives builds: downloads of compilers and packages, never part of an output. */
   readonly scratch: string
   readonly host: Run

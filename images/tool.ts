@@ -15,8 +15,8 @@ export type RunOptions = {
   readonly signal: AbortSignal
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Directories that the program may write to beside the cache, at the same path; the tools tree only. */
-  readonly binds?: readonly string[]
+  /** What the program may read beside the cache, at the same path; the tools tree only. */
+  readonly readable?: readonly string[]
 }
 
 /** Runs a program and returns what it printed on stdout. Throws ImageFault `tool_failed`. */
@@ -85,7 +85,7 @@ export function treeRun(
   base: Readonly<Record<string, string>>,
 ): Run {
   return async (program, args, options) =>
-    execute([...enterTree(tree, [...writable, ...(options.binds ?? [])]), program, ...args], {
+    execute([...enterTree(tree, writable, options.readable), program, ...args], {
       ...options,
       env: environment(base, options.env),
     })

@@ -60,6 +60,7 @@ export async function makeManifest(context: StepContext): Promise<void> {
     version,
     epoch,
     ...kernelOf(context, { outputs, commandLine }),
+    rootBytes: statSync(join(context.input('filesystem'), 'root.erofs')).size,
     artifacts,
     components: [
       ...components(report, packages, foreign(context), { version, parts }),
@@ -78,12 +79,11 @@ function loaderOf(context: StepContext, outputs: readonly Output[]): readonly Co
   return [loaderFile.parse(JSON.parse(readFileSync(join(context.input('uki'), 'loader.json'), 'utf8')))]
 }
 
-/** Paths of what the image consists of. */
+/** Paths of the files that are published: an image of a disk holds the root in its partition. */
 function artifactFiles(context: StepContext, outputs: readonly Output[]): readonly string[] {
   const disks = outputs.filter((each) => each !== 'uml')
   return [
     ...disks.map((kind) => join(context.input('disk'), `disk.${kind}`)),
-    join(context.input('filesystem'), 'root.erofs'),
     ...(disks.length === 0
       ? []
       : [
@@ -91,7 +91,9 @@ function artifactFiles(context: StepContext, outputs: readonly Output[]): readon
           join(context.input('initrd'), 'initrd.zst'),
           join(context.input('root'), 'kernel/vmlinuz'),
         ]),
-    ...(outputs.includes('uml') ? [join(context.input('uml-kernel'), 'linux')] : []),
+    ...(outputs.includes('uml')
+      ? [join(context.input('uml-kernel'), 'linux'), join(context.input('filesystem'), 'root.erofs')]
+      : []),
   ]
 }
 

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { ImageFault } from '../fault.ts'
 import { componentOf, type Component } from '../manifest.ts'
 import type { StepContext } from '../run.ts'
+import type { SigningKeys } from '../signing-keys.ts'
 import { kernelRelease } from './kernel.ts'
 
 const parameters = z.object({
@@ -19,9 +20,6 @@ const parameters = z.object({
   signer: z.string().nullable(),
 })
 
-/** Files of a folder of signing keys: the key that signs, and its certificate, which the firmware must have in `db`. */
-export const SIGNING_KEY = 'db.key'
-export const SIGNING_CERTIFICATE = 'db.crt'
 const LOADER_PACKAGE = 'systemd-boot-efi'
 const STUB = 'usr/lib/systemd/boot/efi/linuxx64.efi.stub'
 const LOADER = 'usr/lib/systemd/boot/efi/systemd-bootx64.efi'
@@ -75,16 +73,15 @@ async function loaderComponent(context: StepContext): Promise<Component> {
   return componentOf({ name: LOADER_PACKAGE, version, source, origin: 'debian' }, files)
 }
 
-function requireKeys(context: StepContext): string {
+function requireKeys(context: StepContext): SigningKeys {
   if (context.signingKeys === undefined)
     throw new ImageFault('input_missing', 'the plan signs, but no keys were given')
   return context.signingKeys
 }
 
-async function sign(context: StepContext, keys: string, file: string): Promise<void> {
-  await context.tree(
-    'sbsign',
-    ['--key', join(keys, SIGNING_KEY), '--cert', join(keys, SIGNING_CERTIFICATE), '--output', file, file],
-    { signal: context.signal, binds: [keys] },
-  )
+async function sign(context: StepContext, { key, certificate }: SigningKeys, file: string): Promise<void> {
+  await context.tree('sbsign', ['--key', key, '--cert', certificate, '--output', file, file], {
+    signal: context.signal,
+    readable: [key, certificate],
+  })
 }

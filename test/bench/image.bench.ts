@@ -22,7 +22,8 @@ export type ImageBench = { readonly report: Report; readonly image: Image; reado
 
 /** Adds rows of sections `bytes`, `boot` and `guest`. Takes two boots of the whole chain, firmware included. */
 export async function benchImage({ report, image, tools }: ImageBench): Promise<void> {
-  const { artifacts, components } = image.manifest
+  const { artifacts, components, rootBytes } = image.manifest
+  report.add('bytes', 'the root, as its partition holds it', rootBytes / MEGABYTE, 'MB')
   for (const { name, bytes } of artifacts) report.add('bytes', name, bytes / MEGABYTE, 'MB')
   for (const { name, version, bytes } of [...components].sort((a, b) => b.bytes - a.bytes))
     report.add('bytes', `in the root, unpacked: ${name} ${version}`, bytes / MEGABYTE, 'MB')

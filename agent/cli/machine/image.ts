@@ -8,6 +8,7 @@ const manifestSchema = z.object({
   version: z.string(),
   rootHash: z.string().regex(/^[0-9a-f]{64}$/),
   executables: z.array(z.string()),
+  rootBytes: z.number(),
   artifacts: z.array(z.object({ name: z.string(), bytes: z.number() })),
   components: z.array(z.object({ name: z.string(), version: z.string(), bytes: z.number() })),
 })

@@ -29,6 +29,18 @@ describe('the host’s sources', () => {
     expect(lines.every((line) => line.includes('signed-by=') && !line.includes('trusted'))).toBe(true)
   })
 
+  it.each(['notaurl', 'ftp://a/debian', 'http://a/debian main'])(
+    'are refused with the mirror %s',
+    (mirror) => {
+      expect(() => sourcesFor('trixie', [], mirror)).toThrow(
+        expect.objectContaining({
+          code: 'source_unknown',
+          message: expect.stringContaining(mirror) as string,
+        }),
+      )
+    },
+  )
+
   it('give way to a mirror, and are refused when they name no Debian', () => {
     expect(sourcesFor('trixie', [], 'http://own.test/debian/')[2]).toContain(
       'http://own.test/debian-security trixie-security',

@@ -28,6 +28,17 @@ function touch(path = folder): void {
   new Cache(path)[Symbol.dispose]()
 }
 
+describe('a cache that is only asked', () => {
+  it('tells what it holds, and is not made', async () => {
+    const path = join(folder, 'new')
+    expect(Cache.has(path, 'root', KEY)).toBe(false)
+    expect(existsSync(path)).toBe(false)
+    using cache = new Cache(path)
+    await cache.fill('root', KEY, () => Promise.resolve())
+    expect(Cache.has(path, 'root', KEY)).toBe(true)
+  })
+})
+
 describe('the folder of a cache', () => {
   it('is tagged when it is new or empty, and is taken again', () => {
     for (const path of [folder, join(folder, 'a/b')]) {

@@ -50,6 +50,7 @@ const manifest: Manifest = {
   version: '1.0.0',
   epoch: 0,
   rootHash: 'r',
+  rootBytes: 0,
   commandLine: 'c',
   kernel: 'k',
   artifacts: [],

@@ -93,7 +93,12 @@ describe('the file of a profile', () => {
     try {
       execFileSync('mkfifo', [join(folder, 'pipe')])
       writeFileSync(join(folder, 'long'), '#'.repeat(1024 * 1024 + 1))
-      const why = { pipe: /plain file/, long: /larger than 1024 KiB/, '.': /plain file/, none: /ENOENT/ }
+      const why = {
+        pipe: /plain file/,
+        long: /larger than 1024 KiB/,
+        '.': /plain file/,
+        none: /there is no profile/,
+      }
       for (const [name, reason] of Object.entries(why)) {
         expect(() => readProfile(join(folder, name), images)).toThrow(reason)
       }
@@ -103,6 +108,26 @@ describe('the file of a profile', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
+  })
+})
+
+describe('the name of a profile that is none', () => {
+  it('is answered with those that there are', () => {
+    expect(() => readProfile('nosuch', images)).toThrow(
+      expect.objectContaining({
+        message: 'there is no profile nosuch',
+        hint: expect.stringMatching(/one of qemu-amd64, uml-amd64, or/) as string,
+      }),
+    )
+  })
+})
+
+describe('an alias in a document', () => {
+  it('is refused, with the name of the document', () => {
+    const text = profile.replace(/^name: .*$/m, (line) => `${line.replace(': ', ': &a ')}\nseed2: *a`)
+    expect(() => parseProfile(text, 'p.yaml')).toThrow(
+      expect.objectContaining({ code: 'profile_invalid', message: 'p.yaml: aliases are not allowed' }),
+    )
   })
 })
 

@@ -8,7 +8,7 @@ import { openImage, requireBootable, requireWhole } from '../../../../agent/cli/
 
 const FILES = { 'disk.raw': 4096, vmlinuz: 100, 'initrd.zst': 50 }
 const MANIFEST = {
-  ...{ version: '1', rootHash: 'a'.repeat(64), executables: [], components: [] },
+  ...{ version: '1', rootHash: 'a'.repeat(64), rootBytes: 0, executables: [], components: [] },
   artifacts: Object.entries(FILES).map(([name, bytes]) => ({ name, bytes })),
 }
 

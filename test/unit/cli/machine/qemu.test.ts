@@ -6,7 +6,7 @@ import { qemuArguments } from '../../../../agent/cli/machine/qemu.ts'
 const image: Image = {
   ...{ folder: '/i', disk: '/i/disk', uki: '/i/uki', kernel: '/i/kernel', initrd: '/i/initrd' },
   commandLine: 'quiet',
-  manifest: { version: '1', rootHash: '', executables: [], artifacts: [], components: [] },
+  manifest: { version: '1', rootHash: '', rootBytes: 0, executables: [], artifacts: [], components: [] },
 }
 
 /** What follows each argument that is `option`. */
