@@ -180,6 +180,8 @@ export type PlatformLoss = { readonly code: Exclude<Loss, 'configuration_lost'>;
 /** Of the node, what a platform may look at and say. */
 export type WatchedNode = {
   readonly name: string
+  /** Undefined while no configuration was understood. */
+  readonly view: { readonly role: string } | undefined
   readonly machine: { readonly addresses: readonly string[] }
   readonly state: MachineState
   readonly findings: ReadonlyMap<string, Finding>

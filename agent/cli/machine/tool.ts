@@ -41,7 +41,7 @@ export function requireTools(cache: string, isThere: (path: string) => boolean =
   const tree = findTools(cache)
   if (tree !== HOST_TOOLS) return tree
   throw new CliFault('programs_missing', `programs to run machines are missing: ${missing.join(', ')}`, {
-    hint: `apt-get install ${PACKAGES}`,
+    hint: `apt-get install ${PACKAGES}; or build an image with the default cache: its tools tree below ${cache} has them`,
   })
 }
 

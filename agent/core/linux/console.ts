@@ -37,8 +37,9 @@ export function hostConsole(paths: readonly string[] = CONSOLES): ConsoleWriter 
 export function consoleText(node: WatchedNode, options: { readonly version: string }): string {
   const { addresses } = node.machine
   const state = node.state
+  const role = node.view === undefined ? '' : `  ${node.view.role}`
   const lines = [
-    `Stele ${options.version}  ${node.name}  ${inWords(state)}`,
+    `Stele ${options.version}  ${node.name}  ${inWords(state)}${role}`,
     addresses.length === 0 ? 'no address yet' : `addresses ${addresses.join(' ')}`,
     ...(state.kind === 'quarantine' ? stuckLines(state) : []),
     ...[...node.findings.values()].map(({ message, remedy }) => `attention: ${message} (${remedy})`),

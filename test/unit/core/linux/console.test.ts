@@ -7,6 +7,7 @@ import type { WatchedNode } from '../../../../agent/core/ports.ts'
 function node(over: Partial<WatchedNode>): WatchedNode {
   return {
     name: 'cp-1',
+    view: { role: 'control-plane' },
     machine: { addresses: ['10.0.0.1'] },
     state: { kind: 'running' },
     findings: new Map(),
@@ -19,19 +20,21 @@ function node(over: Partial<WatchedNode>): WatchedNode {
 describe('consoleText', () => {
   it('says what the node is, where, and in which state', () => {
     expect(consoleText(node({}), { version: '1.2.3' })).toBe(
-      'stele: Stele 1.2.3  cp-1  running\r\nstele: addresses 10.0.0.1\r\n',
+      'stele: Stele 1.2.3  cp-1  running  control-plane\r\nstele: addresses 10.0.0.1\r\n',
     )
   })
 
   it('says why it is stuck, and what a finding asks for', () => {
     const text = consoleText(
       node({
+        view: undefined,
         machine: { addresses: [] },
         state: { kind: 'quarantine', code: 'user_data', reasons: ['no configuration delivered by nocloud'] },
         findings: new Map([['x', { message: 'a file was damaged', remedy: 'look at the disk' }]]),
       }),
       { version: '1' },
     )
+    expect(text).toContain('cp-1  in quarantine\r\n')
     expect(text).toContain('no address yet')
     expect(text).toContain('stuck: no configuration delivered by nocloud')
     expect(text).toContain('attention: a file was damaged (look at the disk)')
